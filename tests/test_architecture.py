@@ -123,13 +123,14 @@ def _imported_names(module: str) -> Iterator[tuple[str, str, int]]:
                 yield name, "", node.lineno
 
 
-def hidden_imports(module: str) -> Iterator[ast.stmt]:
+def hidden_imports(module: str) -> Iterator[ast.Import | ast.ImportFrom]:
     """Yield the imports of minispore that only type checkers read."""
     for block in ast.walk(tree(module)):
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test):
             for node in ast.walk(block):
-                is_import = isinstance(node, ast.Import | ast.ImportFrom)
-                if is_import and "minispore" in ast.unparse(node):
+                if not isinstance(node, ast.Import | ast.ImportFrom):
+                    continue
+                if "minispore" in ast.unparse(node):
                     yield node
 
 

@@ -9,7 +9,7 @@ from minispore.common.parallel import (
     set_auto_parallel_context,
 )
 from minispore.engine.array import device_target, set_device_target
-from minispore.utils.checks import check_int, check_one_of, check_type
+from minispore.utils.checks import caller, check_int, check_one_of, check_type
 
 __all__ = [
     "GRAPH_MODE",
@@ -112,7 +112,7 @@ def get_context(attr_key: str) -> object:
     check_type(attr_key, str, "attr_key")
     if attr_key == "device_target":
         return device_target()
-    _check_known(attr_key, "get_context")
+    _check_known(attr_key)
     return _settings[attr_key]
 
 
@@ -146,15 +146,15 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
 
 def _check(name: str, value: object) -> None:
     if name != "device_target":
-        _check_known(name, "set_context")
+        _check_known(name)
     kind = type(_DEFAULTS.get(name, ""))
     if kind is int:
-        check_int(value, name, "set_context", low=0)
+        check_int(value, name, low=0)
     else:
         # Some of MindSpore's switches have levels: save_graphs may be 0, 1, 2 or 3.
-        check_type(value, (bool, int) if kind is bool else kind, name, "set_context")
+        check_type(value, (bool, int) if kind is bool else kind, name)
     if name in _CHOICES:
-        check_one_of(value, _CHOICES[name], name, "set_context")
+        check_one_of(value, _CHOICES[name], name)
 
 
 def _check_first_gpu(device_id: object) -> None:
@@ -165,7 +165,7 @@ def _check_first_gpu(device_id: object) -> None:
         )
 
 
-def _check_known(name: str, caller: str) -> None:
+def _check_known(name: str) -> None:
     if name not in _settings:
         known = ", ".join(sorted(["device_target", *_settings]))
-        raise ValueError(f"For '{caller}', there is no option {name!r}; there are: {known}.")
+        raise ValueError(f"For '{caller()}', there is no option {name!r}; there are: {known}.")

@@ -277,12 +277,11 @@ class _He(Initializer):
         nonlinearity: Nonlinearity = "leaky_relu",
     ) -> None:
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
-        caller = type(self).__name__
-        check_one_of(mode, ("fan_in", "fan_out"), "mode", caller)
-        self.negative_slope: float = _check_finite(negative_slope, "negative_slope", caller)
+        check_one_of(mode, ("fan_in", "fan_out"), "mode")
+        self.negative_slope: float = _check_finite(negative_slope, "negative_slope")
         self.mode = mode
         self.nonlinearity = nonlinearity
-        self._gain = _gain(nonlinearity, self.negative_slope, caller)
+        self._gain = _gain(nonlinearity, self.negative_slope)
 
     def _deviation(self, arr: Values) -> float:
         fan_in, fan_out = _fans(arr.shape)
@@ -399,7 +398,7 @@ def _as_initializer(init: object) -> Initializer:
 
 def _checked_shape(shape: object) -> tuple[int, ...]:
     lengths = (shape,) if isinstance(shape, int) else shape
-    check_type(lengths, (tuple, list), "shape", "initializer")
+    check_type(lengths, (tuple, list), "shape")
     items = as_items(lengths) or ()
     positive = tuple(n for n in items if isinstance(n, int) and type(n) is not bool and n > 0)
     if len(positive) < len(items):
@@ -410,8 +409,8 @@ def _checked_shape(shape: object) -> tuple[int, ...]:
     return positive
 
 
-def _gain(nonlinearity: str, negative_slope: float, caller: str) -> float:
-    check_one_of(nonlinearity, ("sigmoid", "tanh", "relu", "leaky_relu"), "nonlinearity", caller)
+def _gain(nonlinearity: str, negative_slope: float) -> float:
+    check_one_of(nonlinearity, ("sigmoid", "tanh", "relu", "leaky_relu"), "nonlinearity")
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + negative_slope**2))
     return {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0)}[nonlinearity]

@@ -169,7 +169,7 @@ def _check(name: str, value: object) -> None:
         _check_mode(value)
     elif kind is int:
         low = int(name == "device_num")
-        check_int(value, name, "set_auto_parallel_context", low=low, high=low + 4095)
+        check_int(value, name, low=low, high=low + 4095)
     if name in _world:
         _check_as_launched(name, value, _world[name])
 

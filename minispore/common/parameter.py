@@ -127,7 +127,7 @@ class Parameter(Tensor):
             TypeError: `data` is neither a tensor nor a number.
         """
         check_type(data, (Tensor, bool, int, float), "data")
-        self._data = array_from_values(data, self.dtype, "set_data", self._data)
+        self._data = array_from_values(data, self.dtype, self._data)
         return self
 
     def clone(self, init: str | float | Initializer | Tensor = "same") -> "Parameter":
@@ -147,7 +147,7 @@ class Parameter(Tensor):
         """
         same = isinstance(init, str) and init == "same"
         values = self if same else initializer(init, self.shape, self.dtype)
-        values = _device_transfer.to_device(values, device_of(self._data), "clone")
+        values = _device_transfer.to_device(values, device_of(self._data))
         clone = Parameter(values, self._name, self.requires_grad)
         clone._named = self._named
         return clone

@@ -70,7 +70,13 @@ from minispore.ops import (
 )
 from minispore.ops import manipulation as shapes
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import check_one_of, check_type, check_unmasked, describe_value
+from minispore.utils.checks import (
+    caller,
+    check_one_of,
+    check_type,
+    check_unmasked,
+    describe_value,
+)
 from minispore.utils.unsupported import missing_attribute
 
 if TYPE_CHECKING:
@@ -157,7 +163,7 @@ class Tensor(Variable):
             if dtype is None:
                 raise TypeError("For 'Tensor', the argument 'dtype' must be given with 'shape'.")
             input_data = _initial(shape, dtype, init)
-        self._data = array_from_values(input_data, dtype, "Tensor")
+        self._data = array_from_values(input_data, dtype)
         self._node = None
         if isinstance(input_data, Tensor) and is_recorded(input_data):
             # A copy that gradients flow through, as through `ops.cast`.
@@ -538,45 +544,41 @@ class Tensor(Variable):
         else:
             indexing.assign_at(self, ..., other)
 
-    def _assign(self, other: Tensor, caller: str) -> Tensor:
+    def _assign(self, other: Tensor) -> Tensor:
         try:
             self._adopt_data(other)
         except ValueError:
             if is_host(self._data) and not to_host(self._data).flags.writeable:
                 raise ValueError(
-                    f"For '{caller}', the memory of the tensor must be writable, but it is that of "
-                    "a read-only array."
+                    f"For '{caller()}', the memory of the tensor must be writable, but it is that "
+                    "of a read-only array."
                 ) from None
             raise ValueError(
-                f"For '{caller}', the elements of a tensor of shape {self.shape} cannot become "
+                f"For '{caller()}', the elements of a tensor of shape {self.shape} cannot become "
                 f"those of one of shape {other.shape}."
             ) from None
         return self
 
     def add_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Add `alpha * other` in place."""
-        return self._assign(
-            arithmetic.add(*arithmetic.scale_other(self, other, alpha, "add_")), "add_"
-        )
+        return self._assign(arithmetic.add(*arithmetic.scale_other(self, other, alpha)))
 
     def sub_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Subtract `alpha * other` in place."""
-        return self._assign(
-            arithmetic.sub(*arithmetic.scale_other(self, other, alpha, "sub_")), "sub_"
-        )
+        return self._assign(arithmetic.sub(*arithmetic.scale_other(self, other, alpha)))
 
     def mul_(self, other: Operand) -> Tensor:
         """Multiply by `other` in place."""
-        return self._assign(arithmetic.mul(self, other), "mul_")
+        return self._assign(arithmetic.mul(self, other))
 
     def div_(self, other: Operand) -> Tensor:
         """Divide by `other` in place."""
-        return self._assign(arithmetic.div(self, other), "div_")
+        return self._assign(arithmetic.div(self, other))
 
     def copy_(self, src: Tensor) -> Tensor:
         """Replace the elements by those of `src`, which are broadcast."""
-        check_tensor(src, "copy_", "src")
-        return self._assign(src, "copy_")
+        check_tensor(src, "src")
+        return self._assign(src)
 
     def set_dtype(self, dtype: dtypes.DTypeLike, /) -> DType:
         """Convert the elements to another data type, and return it; views keep the former one.
@@ -600,8 +602,8 @@ class Tensor(Variable):
     def fill_(self, value: Tensor | Number) -> Tensor:
         """Replace every element by `value`."""
         check_type(value, (Tensor, int, float, bool), "value")
-        data = array_from_values(value, None, "fill_", self._data)
-        return self._assign(wrap(data, self), "fill_")
+        data = array_from_values(value, None, self._data)
+        return self._assign(wrap(data, self))
 
     def zero_(self) -> Tensor:
         """Replace every element by 0."""
@@ -722,7 +724,7 @@ class Tensor(Variable):
     def remainder(self, *, divisor: Operand) -> Tensor: ...
     def remainder(self, other: Any = None, *, divisor: Any = None) -> Tensor:
         """Return the remainder of the division by `other`, also called `divisor`, with its sign."""
-        right: Operand = _either("remainder", other, divisor)
+        right: Operand = _either(other, divisor)
         return arithmetic.remainder(self, right)
 
     # Methods whose arguments have two names. `dim` is `axis`, `keepdim` is `keepdims`, and the
@@ -730,11 +732,11 @@ class Tensor(Variable):
 
     def add(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Return `self + alpha * other`."""
-        return arithmetic.add(*arithmetic.scale_other(self, other, alpha, "add"))
+        return arithmetic.add(*arithmetic.scale_other(self, other, alpha))
 
     def sub(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Return `self - alpha * other`."""
-        return arithmetic.sub(*arithmetic.scale_other(self, other, alpha, "sub"))
+        return arithmetic.sub(*arithmetic.scale_other(self, other, alpha))
 
     def sum(
         self,
@@ -754,8 +756,8 @@ class Tensor(Variable):
             >>> x.sum(0).tolist(), x.sum(dim=1, keepdim=True).tolist()
             ([4, 6], [[3], [7]])
         """
-        keep = _either("sum", keepdims, keepdim, False)
-        axes = _either("sum", axis, dim)
+        keep = _either(keepdims, keepdim, False)
+        axes = _either(axis, dim)
         if isinstance(dtype, Bool):
             return reduction.sum(self, axes, dtype)
         return reduction.sum(self, axes, keep, dtype=dtype)
@@ -770,9 +772,9 @@ class Tensor(Variable):
         dtype: dtypes.DTypeLike | None = None,
     ) -> Tensor:
         """Return the mean over axes, computed in `dtype`."""
-        keep = _either("mean", keep_dims, keepdim, False)
+        keep = _either(keep_dims, keepdim, False)
         x = self if dtype is None else elementwise.cast(self, dtype)
-        return reduction.mean(x, _either("mean", axis, dim), keep)
+        return reduction.mean(x, _either(axis, dim), keep)
 
     def prod(
         self,
@@ -792,8 +794,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return whether all elements along axes are true."""
-        keep = _either("all", keep_dims, keepdim, False)
-        return reduction.all(self, _either("all", axis, dim), keep)
+        keep = _either(keep_dims, keepdim, False)
+        return reduction.all(self, _either(axis, dim), keep)
 
     def any(
         self,
@@ -804,8 +806,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return whether at least one element along axes is true."""
-        keep = _either("any", keep_dims, keepdim, False)
-        return reduction.any(self, _either("any", axis, dim), keep)
+        keep = _either(keep_dims, keepdim, False)
+        return reduction.any(self, _either(axis, dim), keep)
 
     def argmax(
         self,
@@ -816,8 +818,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the index of the first maximum along an axis, or of the flattened tensor."""
-        keep = _either("argmax", keepdims, keepdim, False)
-        return reduction.argmax(self, _either("argmax", axis, dim), keep)
+        keep = _either(keepdims, keepdim, False)
+        return reduction.argmax(self, _either(axis, dim), keep)
 
     def argmin(
         self,
@@ -828,8 +830,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the index of the first minimum along an axis, or of the flattened tensor."""
-        keep = _either("argmin", keepdims, keepdim, False)
-        return reduction.argmin(self, _either("argmin", axis, dim), keep)
+        keep = _either(keepdims, keepdim, False)
+        return reduction.argmin(self, _either(axis, dim), keep)
 
     @overload
     def max(self, dim: Int, keepdim: Bool = False) -> tuple[Tensor, Tensor]: ...
@@ -939,9 +941,9 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the standard deviation over axes; `correction` is `ddof`."""
-        keep = _either("std", keepdims, keepdim, False)
-        axes = _either("std", axis, dim)
-        return reduction.std(self, axes, _either("std", ddof, correction, 0), keep)
+        keep = _either(keepdims, keepdim, False)
+        axes = _either(axis, dim)
+        return reduction.std(self, axes, _either(ddof, correction, 0), keep)
 
     def var(
         self,
@@ -954,9 +956,9 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the variance over axes; `correction` is `ddof`."""
-        keep = _either("var", keepdims, keepdim, False)
-        axes = _either("var", axis, dim)
-        return reduction.var(self, axes, _either("var", ddof, correction, 0), keep)
+        keep = _either(keepdims, keepdim, False)
+        axes = _either(axis, dim)
+        return reduction.var(self, axes, _either(ddof, correction, 0), keep)
 
     def sort(
         self,
@@ -967,7 +969,7 @@ class Tensor(Variable):
         stable: Bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Return the sorted elements along an axis and their indices; the sort is stable."""
-        return reduction.sort(self, _either("sort", axis, dim, -1), descending)
+        return reduction.sort(self, _either(axis, dim, -1), descending)
 
     def argsort(
         self,
@@ -978,7 +980,7 @@ class Tensor(Variable):
         stable: Bool = True,
     ) -> Tensor:
         """Return the indices that sort the elements along an axis; the sort is stable."""
-        return reduction.argsort(self, _either("argsort", axis, dim, -1), descending)
+        return reduction.argsort(self, _either(axis, dim, -1), descending)
 
     def split(
         self,
@@ -988,11 +990,11 @@ class Tensor(Variable):
         dim: Int | None = None,
     ) -> tuple[Tensor, ...]:
         """Return the tensor split into parts along an axis."""
-        return shapes.split(self, split_size_or_sections, _either("split", axis, dim, 0))
+        return shapes.split(self, split_size_or_sections, _either(axis, dim, 0))
 
     def chunk(self, chunks: Int, axis: Int = 0, *, dim: Int | None = None) -> tuple[Tensor, ...]:
         """Return the tensor split into `chunks` parts along an axis."""
-        return shapes.chunk(self, chunks, _either("chunk", axis, dim, 0))
+        return shapes.chunk(self, chunks, _either(axis, dim, 0))
 
     @overload
     def index_select(self, axis: Int, index: Variable) -> Tensor: ...
@@ -1000,7 +1002,7 @@ class Tensor(Variable):
     def index_select(self, *, dim: Int, index: Variable) -> Tensor: ...
     def index_select(self, axis: Any = None, index: Any = None, dim: Any = None) -> Tensor:
         """Return the slices along an axis that a tensor of indices selects."""
-        return indexing.index_select(self, _either("index_select", axis, dim), index)
+        return indexing.index_select(self, _either(axis, dim), index)
 
     @overload
     def gather(self, dim: Int, index: Variable) -> Tensor: ...
@@ -1032,7 +1034,7 @@ class Tensor(Variable):
     ) -> Tensor:
         """Return the tensor with the elements of `src` at indices along an axis."""
         source: Tensor | Number = src
-        return indexing.scatter(self, _either("scatter", axis, dim), index, source)
+        return indexing.scatter(self, _either(axis, dim), index, source)
 
     def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor:
         """Return the diagonals of the matrices along two axes."""
@@ -1057,7 +1059,7 @@ class Tensor(Variable):
         dim: Axis = None,
     ) -> Tensor:
         """Return the number of elements over axes that are not 0."""
-        axes = _either("count_nonzero", axis, dim, ())
+        axes = _either(axis, dim, ())
         return reduction.count_nonzero(self, axes, keep_dims, dtype or dtypes.int32)
 
     def fill(self, value: Tensor | Number) -> Tensor:
@@ -1066,11 +1068,11 @@ class Tensor(Variable):
 
     def new_zeros(self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None) -> Tensor:
         """Return zeros of another shape, on the same device and, without `dtype`, of this type."""
-        return self._new(size, 0, dtype, "new_zeros")
+        return self._new(size, 0, dtype)
 
     def new_ones(self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None) -> Tensor:
         """Return ones of another shape, on the same device and, without `dtype`, of this type."""
-        return self._new(size, 1, dtype, "new_ones")
+        return self._new(size, 1, dtype)
 
     def new_full(
         self,
@@ -1080,17 +1082,15 @@ class Tensor(Variable):
     ) -> Tensor:
         """Return a number in another shape, on the same device, without `dtype` of this type."""
         check_type(fill_value, (int, float), "fill_value")
-        return self._new(size, fill_value, dtype, "new_full")
+        return self._new(size, fill_value, dtype)
 
-    def _new(
-        self, size: object, value: Number, dtype: dtypes.DTypeLike | None, caller: str
-    ) -> Tensor:
-        chosen = self.dtype if dtype is None else dtypes.as_dtype(dtype, caller)
-        lengths = as_shape(size, caller, "size")
+    def _new(self, size: object, value: Number, dtype: dtypes.DTypeLike | None) -> Tensor:
+        chosen = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+        lengths = as_shape(size, "size")
         try:
             data = device_namespace(self._data).full(lengths, value, chosen.numpy_dtype)
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"For '{caller}', no such tensor can be made: {error}.") from None
+            raise ValueError(f"For '{caller()}', no such tensor can be made: {error}.") from None
         return wrap(data, self)
 
     @overload
@@ -1099,8 +1099,8 @@ class Tensor(Variable):
     def expand_as(self, *, x: Variable) -> Tensor: ...
     def expand_as(self, other: Any = None, *, x: Any = None) -> Tensor:
         """Return the tensor broadcast to the shape of `other`, also called `x`."""
-        target: Tensor = _either("expand_as", other, x)
-        check_tensor(target, "expand_as", "other")
+        target: Tensor = _either(other, x)
+        check_tensor(target, "other")
         return shapes.broadcast_to(self, target.shape)
 
     def expand(self, *size: Int | Sequence[Int]) -> Tensor:
@@ -1109,12 +1109,12 @@ class Tensor(Variable):
 
     def view_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
-        check_tensor(other, "view_as", "other")
+        check_tensor(other, "other")
         return shapes.reshape(self, other.shape)
 
     def reshape_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
-        check_tensor(other, "reshape_as", "other")
+        check_tensor(other, "other")
         return shapes.reshape(self, other.shape)
 
     def ravel(self) -> Tensor:
@@ -1262,7 +1262,7 @@ class Tensor(Variable):
             >>> Tensor([[1, 2]]).repeat(2, 2).tolist()
             [[1, 2, 1, 2], [1, 2, 1, 2]]
         """
-        counts = as_shape(_lengths(repeats), "repeat", "repeats")
+        counts = as_shape(_lengths(repeats), "repeats")
         if len(counts) < self.ndim:
             raise ValueError(
                 f"For 'repeat', there must be a number for each of the {self.ndim} axes, "
@@ -1278,7 +1278,7 @@ class Tensor(Variable):
         dim: Int | None = None,
     ) -> Tensor:
         """Return the cumulative sum along an axis, or of the flattened tensor."""
-        place = _either("cumsum", axis, dim)
+        place = _either(axis, dim)
         if place is None:
             return reduction.cumsum(shapes.reshape(self, (-1,)), 0, dtype)
         return reduction.cumsum(self, place, dtype)
@@ -1341,9 +1341,7 @@ class Tensor(Variable):
 
         Source: MindSpore's `mindspore.Tensor.to`.
         """
-        return _device_transfer.to(
-            self, _device_transfer.parse_to_arguments(args, kwargs, "to"), "to"
-        )
+        return _device_transfer.to(self, _device_transfer.parse_to_arguments(args, kwargs))
 
     def move_to(self, to: str, blocking: Bool = True) -> Tensor:
         """Return the tensor on the device "CPU" or "GPU"; `blocking` has no effect.
@@ -1360,11 +1358,11 @@ class Tensor(Variable):
                 f"but got {describe_value(blocking)}."
             )
         check_one_of(to, ("CPU", "GPU"), "to")
-        return _device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU", "move_to")
+        return _device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU")
 
     def type_as(self, other: Variable) -> Tensor:
         """Return the elements in the data type of `other`."""
-        check_tensor(other, "type_as", "other")
+        check_tensor(other, "other")
         return elementwise.cast(self, dtype_of(other))
 
     def float(self) -> Tensor:
@@ -1437,12 +1435,12 @@ class _GradientHooks:
         for hook in tuple(self.hooks):
             result = hook(gradient)
             if result is not None:
-                check_tensor(result, "register_hook", "hook's result")
+                check_tensor(result, "hook's result")
                 gradient = result
         return cast("Array", gradient) if isinstance(g, Tensor) else gradient._data
 
 
-def _either(caller: str, axis: V, dim: V | None, default: object = None) -> V:
+def _either(axis: V, dim: V | None, default: object = None) -> V:
     """Return the one of an argument's two names that is given.
 
     Raises:
@@ -1452,7 +1450,7 @@ def _either(caller: str, axis: V, dim: V | None, default: object = None) -> V:
         return axis
     if axis != default:
         raise TypeError(
-            f"For '{caller}', an argument was given by both of its names: {axis!r} and {dim!r}."
+            f"For '{caller()}', an argument was given by both of its names: {axis!r} and {dim!r}."
         )
     return dim
 
@@ -1529,7 +1527,7 @@ def _tensor(x: Matrix) -> Tensor:
 
 def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray[np.generic]:
     """Return an array of zeros, filled in place by `init` if there is one."""
-    lengths = as_shape(shape_, "Tensor")
+    lengths = as_shape(shape_)
     try:
         values = np.zeros(lengths, dtype.numpy_dtype)
     except ValueError as error:

@@ -399,9 +399,7 @@ def _as_dtypes(types: Sequence[object], names: tuple[str, ...]) -> tuple[np.dtyp
         )
     return tuple(
         [
-            np.dtype(string)
-            if each is string
-            else as_dtype(each, caller, "column_types").numpy_dtype
+            np.dtype(string) if each is string else as_dtype(each, "column_types").numpy_dtype
             for each in types
         ]
     )

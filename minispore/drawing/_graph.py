@@ -52,7 +52,7 @@ def draw_graph(fn: Callable[..., object], *inputs: object, visited: int | None =
         >>> svg[:4], "x: value 3, grad 3" in svg
         ('<svg', True)
     """
-    check_callable(fn, "draw_graph")
+    check_callable(fn)
     if visited is not None:
         check_int(visited, "visited", low=0)
     names = referenced_tensors(fn)

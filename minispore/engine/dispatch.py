@@ -33,7 +33,13 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import as_items, check_unmasked, describe_value, is_sequence
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_unmasked,
+    describe_value,
+    is_sequence,
+)
 
 
 class Variable:
@@ -60,12 +66,12 @@ class Variable:
 T = TypeVar("T", bound=Variable)
 
 
-def check_tensor(x: object, caller: str, name: str = "input") -> None:
-    """Raise a TypeError if `x`, the argument `name` of the function `caller`, is no tensor."""
+def check_tensor(x: object, name: str = "input") -> None:
+    """Raise a TypeError if `x`, the argument `name`, is no tensor."""
     if not isinstance(x, Variable):
         hint = " Convert it: Tensor(…)." if hasattr(x, "__array__") or is_sequence(x) else ""
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a Tensor, but got "
+            f"For '{caller()}', the argument '{name}' must be a Tensor, but got "
             f"{describe_value(x)}.{hint}"
         )
 
@@ -130,9 +136,9 @@ def apply2(
     try:
         value, (p, q) = rule(a, b, *args)
     except ValueError:
-        raise broadcast_error(rule.__name__, a.shape, b.shape) from None
+        raise broadcast_error(a.shape, b.shape, function=rule.__name__) from None
     except TypeError as error:
-        x, y = _to_common_device(rule.__name__, error, x, y)
+        x, y = _to_common_device(error, x, y)
         return apply2(rule, x, y, *args)
     if (m is None and n is None) or not is_recording():
         return wrap(value, x)
@@ -161,9 +167,9 @@ def apply3(
     try:
         value, (p, q, r) = rule(a, b, c, *args)
     except ValueError:
-        raise broadcast_error(rule.__name__, a.shape, b.shape, c.shape) from None
+        raise broadcast_error(a.shape, b.shape, c.shape, function=rule.__name__) from None
     except TypeError as error:
-        x, y, z = _to_common_device(rule.__name__, error, x, y, z)
+        x, y, z = _to_common_device(error, x, y, z)
         return apply3(rule, x, y, z, *args)
     if (m is None and n is None and o is None) or not is_recording():
         return wrap(value, x)
@@ -221,7 +227,7 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
     if not operands:
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
-        check_tensor(x, "apply_rule", f"operands[{i}]")
+        check_tensor(x, f"operands[{i}]")
     return _apply(rule, operands, users=True)
 
 
@@ -251,7 +257,7 @@ def _apply(
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
 
-def apply_nondifferentiable(compute: Callable[[Array, Array], Array], x: T, y: T, caller: str) -> T:
+def apply_nondifferentiable(compute: Callable[[Array, Array], Array], x: T, y: T) -> T:
     """Return `compute` of two operands, as a constant.
 
     Raises:
@@ -260,15 +266,15 @@ def apply_nondifferentiable(compute: Callable[[Array, Array], Array], x: T, y: T
     try:
         return wrap(compute(x._data, y._data), x)
     except ValueError:
-        raise broadcast_error(caller, x.shape, y.shape) from None
+        raise broadcast_error(x.shape, y.shape) from None
     except TypeError as error:
-        x, y = _to_common_device(caller, error, x, y)
+        x, y = _to_common_device(error, x, y)
         # `compute` is of the library of `x`: take the function of the same name.
         compute = getattr(device_namespace(x._data), compute.__name__, compute)
         return wrap(compute(x._data, y._data), x)
 
 
-def _to_common_device(caller: str, error: TypeError, *operands: T) -> list[T]:
+def _to_common_device(error: TypeError, *operands: T) -> list[T]:
     """Return operands of two devices on one; raise `error` if they already are on one device.
 
     Only single numbers on the host, such as a learning rate, are moved to the device.
@@ -282,7 +288,7 @@ def _to_common_device(caller: str, error: TypeError, *operands: T) -> list[T]:
     if any(is_host(x._data) and prod(x.shape) != 1 for x in operands):
         places = ", ".join(f"{x.shape} on the {device_of(x._data)}" for x in operands)
         raise TypeError(
-            f"For '{caller}', the operands must be on one device, but are of shapes {places}: "
+            f"For '{caller()}', the operands must be on one device, but are of shapes {places}: "
             "move one of them with 'to'."
         ) from None
     full = device_namespace(there[0]).full
@@ -294,11 +300,11 @@ def _to_common_device(caller: str, error: TypeError, *operands: T) -> list[T]:
     ]
 
 
-def broadcast_error(caller: str, *shapes: Shape) -> ValueError:
+def broadcast_error(*shapes: Shape, function: str | None = None) -> ValueError:
     """Return the error for operands whose shapes an array library does not broadcast."""
-    listed = ", ".join(str(shape) for shape in shapes[:-1])
+    listed, function = ", ".join(str(shape) for shape in shapes[:-1]), function or caller()
     return ValueError(
-        f"For '{caller}', the shapes {listed} and {shapes[-1]} do not broadcast: where "
+        f"For '{function}', the shapes {listed} and {shapes[-1]} do not broadcast: where "
         "lengths differ, one of them must be 1."
     )
 
@@ -319,16 +325,13 @@ def rerecord_pullbacks(node: Node, like: T) -> Sequence[Callable[[T], T] | None]
     return pullbacks
 
 
-def array_from_values(
-    values: object, dtype: DType | None, caller: str, like: Array | None = None
-) -> Array:
+def array_from_values(values: object, dtype: DType | None, like: Array | None = None) -> Array:
     """Return a new array of numbers, nested lists and tuples, a numpy array or a variable.
 
     Args:
         values: The values.
         dtype: The data type. By default that of a numpy array or variable; for numbers and lists
             float32 if there is a float among them, else int64 or bool (uint64 for large integers).
-        caller: The name of the function in errors.
         like: An array on the device of the result; by default it is that of a variable, and the
             current device for other values.
 
@@ -338,16 +341,16 @@ def array_from_values(
     if isinstance(values, Variable):
         data = values._data
         array = device_namespace(data).astype(data, dtype.numpy_dtype if dtype else data.dtype)
-        return array if like is None else to_device(array, device_of(like), caller)
-    host = to_numpy_array(values, caller)
+        return array if like is None else to_device(array, device_of(like))
+    host = to_numpy_array(values)
     if dtype is None:
         typed = hasattr(values, "__array__")
-        dtype = dtypes.from_array_dtype(host.dtype, caller) if typed else _default_dtype(host)
+        dtype = dtypes.from_array_dtype(host.dtype) if typed else _default_dtype(host)
     host = host.astype(dtype.numpy_dtype, copy=False)
     return from_host(host) if like is None else to_device_of(host, like)
 
 
-def to_numpy_array(values: object, caller: str) -> HostArray:
+def to_numpy_array(values: object) -> HostArray:
     """Return a new numpy array of the values, in numpy's type for them.
 
     Raises:
@@ -357,32 +360,32 @@ def to_numpy_array(values: object, caller: str) -> HostArray:
         # An array of another library.
         values = np.asarray(values)
     if isinstance(values, NUMPY_TYPES):
-        check_unmasked(values, f"For '{caller}', the array")
+        check_unmasked(values, f"For '{caller()}', the array")
         # A copy, since only `Tensor.from_numpy` shares memory.
-        return _check_numeric(np.array(values), values, caller)
+        return _check_numeric(np.array(values), values)
     if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
-            f"For '{caller}', the argument 'input_data' must be a Tensor, an array, a number, or a "
-            f"list or tuple of them, but got {describe_value(values)}."
+            f"For '{caller()}', the argument 'input_data' must be a Tensor, an array, a number, or "
+            f"a list or tuple of them, but got {describe_value(values)}."
         )
-    plain = _variables_to_numpy(values, caller)
+    plain = _variables_to_numpy(values)
     try:
         host: HostArray = np.array(plain)
         if host.dtype == np.float64 and host.size and bool(host.max() >= 2.0**63):
             host = _uint64_if_integers(plain, host)
     except (ValueError, OverflowError) as error:
         raise TypeError(
-            f"For '{caller}', the elements must be numbers of at most 64 bits, in lists of equal "
+            f"For '{caller()}', the elements must be numbers of at most 64 bits, in lists of equal "
             f"lengths, but got {describe_value(values)}."
         ) from error
-    return _check_numeric(host, values, caller)
+    return _check_numeric(host, values)
 
 
-def _check_numeric(host: HostArray, values: object, caller: str) -> HostArray:
+def _check_numeric(host: HostArray, values: object) -> HostArray:
     """Return `host`, which was made of `values`; TypeError if its elements are not numbers."""
     if host.dtype.kind not in "biuf":
         raise TypeError(
-            f"For '{caller}', the elements must be real numbers of at most 64 bits, "
+            f"For '{caller()}', the elements must be real numbers of at most 64 bits, "
             f"but got {describe_value(values)}."
         )
     return host
@@ -405,20 +408,20 @@ def _default_dtype(numbers: HostArray) -> DType:
     return dtypes.uint64 if numbers.dtype == np.uint64 else dtypes.int64
 
 
-def _variables_to_numpy(values: object, caller: str) -> object:
+def _variables_to_numpy(values: object) -> object:
     """Return nested lists and tuples with their variables converted to numpy arrays."""
     items = as_items(values)
     if items is not None:
-        return [_variables_to_numpy(item, caller) for item in items]
+        return [_variables_to_numpy(item) for item in items]
     if isinstance(values, Variable):
         if is_recorded(values):
             raise TypeError(
-                f"For '{caller}', a list holds a tensor that is being differentiated, and no "
+                f"For '{caller()}', a list holds a tensor that is being differentiated, and no "
                 "gradient would flow through the elements that are read from it: join tensors "
                 "with ops.stack, or give ops.stop_gradient(x) to have a constant."
             )
         return to_host(values._data)
-    check_unmasked(values, f"For '{caller}', the array")
+    check_unmasked(values, f"For '{caller()}', the array")
     return values
 
 
@@ -452,39 +455,38 @@ def widen(x: T) -> T:
     return cast_to(x, dtypes.float32) if x._data.dtype == _HALF else x
 
 
-def as_float(x: T, caller: str, name: str = "input") -> T:
+def as_float(x: T, name: str = "input") -> T:
     """Return `x`, in float32 unless it has a float type.
 
     Args:
         x: A tensor.
-        caller: The name of the function in errors.
         name: The name of its argument in errors.
 
     Raises:
         TypeError: `x` is not a tensor.
     """
     if not isinstance(x, Variable):
-        check_tensor(x, caller, name)
+        check_tensor(x, name)
     return x if dtype_of(x).category == dtypes.FLOAT else cast_to(x, dtypes.float32)
 
 
-def check_numbers(x: Variable, caller: str) -> None:
+def check_numbers(x: Variable) -> None:
     """Raise a TypeError if the elements are bools."""
     if x._data.dtype == np.bool_:
-        raise TypeError(f"For '{caller}', the operands must be numbers, but got bools.")
+        raise TypeError(f"For '{caller()}', the operands must be numbers, but got bools.")
 
 
-def check_category(x: Variable, category: int, caller: str, name: str = "input") -> None:
+def check_category(x: Variable, category: int, name: str = "input") -> None:
     """Raise a TypeError unless `x` is a tensor of a category: bools, integers or floats."""
-    check_tensor(x, caller, name)
+    check_tensor(x, name)
     if dtype_of(x).category != category:
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a Tensor of "
+            f"For '{caller()}', the argument '{name}' must be a Tensor of "
             f"{('bools', 'integers', 'floats')[category]}, but got {dtype_of(x)!r}."
         )
 
 
-def promote_operands(x: T | Values, y: T | Values, caller: str) -> tuple[T, T]:
+def promote_operands(x: T | Values, y: T | Values) -> tuple[T, T]:
     """Return both operands as variables of their common type.
 
     A number or a list of numbers gets the tensor's type, except that a float with an integer tensor
@@ -500,24 +502,24 @@ def promote_operands(x: T | Values, y: T | Values, caller: str) -> tuple[T, T]:
             # They are almost always the same object, and `is` is faster.
             if m is n or m == n:
                 return x, y
-            common = dtypes.promote(dtype_of(x), dtype_of(y), caller)
+            common = dtypes.promote(dtype_of(x), dtype_of(y))
             return cast_to(x, common), cast_to(y, common)
-        return _wrap_operand(x, y, caller)
+        return _wrap_operand(x, y)
     if isinstance(y, Variable):
-        right, left = _wrap_operand(y, x, caller)
+        right, left = _wrap_operand(y, x)
         return left, right
     raise TypeError(
-        f"For '{caller}', at least one operand must be a Tensor, "
+        f"For '{caller()}', at least one operand must be a Tensor, "
         f"but got {describe_value(x)} and {describe_value(y)}."
     )
 
 
-def _wrap_operand(x: T, other: object, caller: str) -> tuple[T, T]:
+def _wrap_operand(x: T, other: object) -> tuple[T, T]:
     if is_ndarray(other):
-        array = to_numpy_array(other, caller)
-        dtypes.from_array_dtype(array.dtype, caller)
-        return promote_operands(x, wrap(to_device_of(array, x._data), x), caller)
-    value, category = _numbers(other, caller)
+        array = to_numpy_array(other)
+        dtypes.from_array_dtype(array.dtype)
+        return promote_operands(x, wrap(to_device_of(array, x._data), x))
+    value, category = _numbers(other)
     own = dtype_of(x)
     common = own if own.category >= category else _SCALAR_DTYPES[category]
     left = cast_to(x, common)
@@ -525,12 +527,12 @@ def _wrap_operand(x: T, other: object, caller: str) -> tuple[T, T]:
         right = device_namespace(left._data).asarray(value, common.numpy_dtype)
     except OverflowError:
         raise ValueError(
-            f"For '{caller}', the number {other} does not fit the tensor's type {common!r}."
+            f"For '{caller()}', the number {other} does not fit the tensor's type {common!r}."
         ) from None
     return left, wrap(right, x)
 
 
-def _numbers(other: object, caller: str) -> tuple[Number | HostArray, int]:
+def _numbers(other: object) -> tuple[Number | HostArray, int]:
     """Return a number, or a list of numbers as an array, and its category."""
     if isinstance(other, float):
         return other, dtypes.FLOAT
@@ -539,10 +541,11 @@ def _numbers(other: object, caller: str) -> tuple[Number | HostArray, int]:
     if isinstance(other, int):
         return other, dtypes.INTEGER
     if isinstance(other, np.generic):
-        return _numbers(cast("object", other.item()), caller)
+        return _numbers(cast("object", other.item()))
     if as_items(other) is not None:
-        array = to_numpy_array(other, caller)
+        array = to_numpy_array(other)
         return array, dtypes.from_array_dtype(array.dtype).category
     raise TypeError(
-        f"For '{caller}', an operand must be a Tensor or a number, but got {describe_value(other)}."
+        f"For '{caller()}', an operand must be a Tensor or a number, "
+        f"but got {describe_value(other)}."
     )

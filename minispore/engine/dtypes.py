@@ -4,7 +4,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import caller, describe_value
 
 # The public names, which are also those of `minispore.common.dtype`.
 __all__ = [
@@ -90,12 +90,11 @@ _BY_NAME: Final = {dtype.name: dtype for dtype in DTYPES} | {"bool_": bool_}
 _BY_PYTHON: Final[dict[object, DType]] = {bool: bool_, int: int64, float: float64}
 
 
-def from_array_dtype(array_dtype: object, caller: str = "Tensor") -> DType:
+def from_array_dtype(array_dtype: object) -> DType:
     """Return the data type of an array library's dtype.
 
     Args:
         array_dtype: The dtype of an array.
-        caller: The name of the function in errors.
 
     Returns:
         The data type.
@@ -111,17 +110,16 @@ def from_array_dtype(array_dtype: object, caller: str = "Tensor") -> DType:
         return BY_NUMPY[array_dtype]
     except (KeyError, TypeError):
         raise TypeError(
-            f"For '{caller}', the elements must be of one of the types "
+            f"For '{caller()}', the elements must be of one of the types "
             f"{', '.join(dtype.name for dtype in DTYPES)}, but got {array_dtype}."
         ) from None
 
 
-def as_dtype(value: DTypeLike, caller: str, name: str = "dtype") -> DType:
+def as_dtype(value: DTypeLike, name: str = "dtype") -> DType:
     """Return the DType for a DType, its name, a numpy type or a Python type.
 
     Args:
         value: The type.
-        caller: The name of the function in errors.
         name: The name of its argument in errors.
 
     Returns:
@@ -146,15 +144,15 @@ def as_dtype(value: DTypeLike, caller: str, name: str = "dtype") -> DType:
         if dtype is not None:
             return dtype
     raise TypeError(
-        f"For '{caller}', the argument '{name}' must be a data type such as minispore.float32, "
+        f"For '{caller()}', the argument '{name}' must be a data type such as minispore.float32, "
         f"but got {describe_value(argument)}."
     )
 
 
-def check_float(dtype: DType, caller: str) -> DType:
+def check_float(dtype: DType) -> DType:
     """Return `dtype`; TypeError if it is not a float type."""
     if dtype.category != FLOAT:
-        raise TypeError(f"For '{caller}', 'dtype' must be a float type, but got {dtype!r}.")
+        raise TypeError(f"For '{caller()}', 'dtype' must be a float type, but got {dtype!r}.")
     return dtype
 
 
@@ -163,7 +161,7 @@ def is_dtype_name(name: str) -> bool:
     return name in _BY_NAME
 
 
-def promote(x: DType, y: DType, caller: str = "promote") -> DType:
+def promote(x: DType, y: DType) -> DType:
     """Return the type of the result of an operation on operands of the types `x` and `y`.
 
     A float with an integer gives that float type, and an integer with a bool that integer type,
@@ -172,7 +170,6 @@ def promote(x: DType, y: DType, caller: str = "promote") -> DType:
     Args:
         x: The type of one operand.
         y: The type of the other one.
-        caller: The name of the function in errors.
 
     Returns:
         The data type.
@@ -190,7 +187,7 @@ def promote(x: DType, y: DType, caller: str = "promote") -> DType:
     # For int64 and uint64, which have no common integer type, numpy returns float64.
     if promoted.category != x.category:
         raise TypeError(
-            f"For '{caller}', the types {x!r} and {y!r} have no common integer type; cast one."
+            f"For '{caller()}', the types {x!r} and {y!r} have no common integer type; cast one."
         )
     return promoted
 
@@ -210,7 +207,7 @@ def dtype_to_nptype(type_: DType) -> type[np.generic]:
 
     Source: MindSpore's `mindspore.dtype_to_nptype`.
     """
-    return as_dtype(type_, "dtype_to_nptype", "type_").numpy_dtype.type
+    return as_dtype(type_, "type_").numpy_dtype.type
 
 
 def dtype_to_pytype(type_: DType) -> type[bool | int | float]:
@@ -228,7 +225,7 @@ def dtype_to_pytype(type_: DType) -> type[bool | int | float]:
 
     Source: MindSpore's `mindspore.dtype_to_pytype`.
     """
-    return (bool, int, float)[as_dtype(type_, "dtype_to_pytype", "type_").category]
+    return (bool, int, float)[as_dtype(type_, "type_").category]
 
 
 def pytype_to_dtype(obj: object) -> DType:
@@ -249,4 +246,4 @@ def pytype_to_dtype(obj: object) -> DType:
 
     Source: MindSpore's `mindspore.pytype_to_dtype`.
     """
-    return as_dtype(obj, "pytype_to_dtype", "obj")
+    return as_dtype(obj, "obj")

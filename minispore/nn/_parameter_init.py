@@ -5,7 +5,7 @@ from minispore.common.initializer import Initializer, initializer
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import check_float
-from minispore.utils.checks import check_type
+from minispore.utils.checks import caller, check_type
 
 
 def init_parameter(
@@ -13,7 +13,6 @@ def init_parameter(
     shape: tuple[int, ...],
     dtype: DType,
     argument: str,
-    caller: str,
     name: str | None = None,
     *,
     requires_grad: bool = True,
@@ -25,7 +24,6 @@ def init_parameter(
         shape: The parameter's shape.
         dtype: The parameter's dtype.
         argument: The name of the layer's argument `init`, for error messages.
-        caller: The name of the layer, for error messages.
         name: The parameter's name; None for that of the attribute to which it is assigned.
         requires_grad: Whether it is trained.
 
@@ -35,12 +33,12 @@ def init_parameter(
     """
     if isinstance(init, Tensor) and init.shape != shape:
         raise ValueError(
-            f"For '{caller}', '{argument}' must be of shape {shape}, "
+            f"For '{caller()}', '{argument}' must be of shape {shape}, "
             f"but got one of shape {init.shape}."
         )
     return Parameter(initializer(init, shape, dtype), name, requires_grad)
 
 
-def check_float_type(dtype: object, caller: str) -> None:
+def check_float_type(dtype: object) -> None:
     """Raise TypeError unless `dtype` is a float dtype."""
-    check_float(check_type(dtype, DType, "dtype", caller), caller)
+    check_float(check_type(dtype, DType, "dtype"))

@@ -23,7 +23,14 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT, DTypeLike
 from minispore.nn._hooks import HooksMixin, call
 from minispore.ops import _device_transfer
-from minispore.utils.checks import check_one_of, check_type, describe_value, is_mapping, is_sequence
+from minispore.utils.checks import (
+    caller,
+    check_one_of,
+    check_type,
+    describe_value,
+    is_mapping,
+    is_sequence,
+)
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
@@ -120,7 +127,7 @@ class Cell(HooksMixin):
             )
         # `super().__init__(Net)` for `super(Net, self).__init__()` is common in scripts.
         check_type(auto_prefix, (bool, type), "auto_prefix")
-        check_type(flags, dict, "flags", self.cls_name, allow_none=True)
+        check_type(flags, dict, "flags", allow_none=True)
         self.training = False
         self.phase = "train"  # MindSpore's default
         self.requires_grad = False
@@ -193,7 +200,7 @@ class Cell(HooksMixin):
         """
         check_type(child_name, str, "child_name")
         check_type(child_cell, Cell, "child_cell", allow_none=True)
-        self._check_new_name(child_name, "child_name", Cell, "insert_child_to_cell")
+        self._check_new_name(child_name, "child_name", Cell)
         object.__setattr__(self, child_name, child_cell)
 
     def insert_param_to_cell(
@@ -209,21 +216,19 @@ class Cell(HooksMixin):
         check_type(param_name, str, "param_name")
         check_type(param, Parameter, "param", allow_none=True)
         dot = not check_name_contain_dot
-        self._check_new_name(param_name, "param_name", Parameter, "insert_param_to_cell", dot=dot)
+        self._check_new_name(param_name, "param_name", Parameter, dot=dot)
         setattr(self, param_name, param)
 
-    def _check_new_name(
-        self, name: str, argument: str, kind: type, caller: str, *, dot: bool = False
-    ) -> None:
+    def _check_new_name(self, name: str, argument: str, kind: type, *, dot: bool = False) -> None:
         """Raise KeyError for an invalid name, or that of an attribute of another kind."""
         self._check_init(f"'{name}' is inserted")
         if not name or ("." in name and not dot):
             raise KeyError(
-                f"For '{caller}', the argument '{argument}' must not be empty or contain '.', "
+                f"For '{caller()}', the argument '{argument}' must not be empty or contain '.', "
                 f"but got '{name}'."
             )
         if not isinstance(getattr(self, name, None), kind | None):
-            raise KeyError(f"For '{caller}', there is an attribute '{name}' already.")
+            raise KeyError(f"For '{caller()}', there is an attribute '{name}' already.")
 
     # Parameters.
 
@@ -500,7 +505,7 @@ class Cell(HooksMixin):
             >>> nn.Dense(2, 1).to("CPU", float16).weight.dtype
             minispore.float16
         """
-        target = _device_transfer.parse_to_arguments(args, kwargs, "to")
+        target = _device_transfer.parse_to_arguments(args, kwargs)
         if target.dtype is not None and target.dtype.category != FLOAT:
             raise TypeError(
                 f"For 'to', the type of a cell must be one of floats, but got {target.dtype!r}."
@@ -508,7 +513,7 @@ class Cell(HooksMixin):
         for parameter in self.get_parameters():
             is_float = parameter.dtype.category == FLOAT
             options = target if is_float else target._replace(dtype=None)
-            parameter._data = _device_transfer.to(parameter.data, options, "to")._data
+            parameter._data = _device_transfer.to(parameter.data, options)._data
         return self
 
     # Printing.

@@ -106,9 +106,9 @@ def exponential_decay_lr(
 
     Source: MindSpore's `mindspore.nn.exponential_decay_lr`.
     """
-    _check_decay("exponential_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
+    _check_decay(learning_rate, decay_rate, decay_epoch, is_stair)
     schedule = ExponentialDecayLR(learning_rate, decay_rate, decay_epoch, is_stair)
-    return _rates_by_epoch(schedule, total_step, step_per_epoch, "exponential_decay_lr")
+    return _rates_by_epoch(schedule, total_step, step_per_epoch)
 
 
 def natural_exp_decay_lr(
@@ -144,9 +144,9 @@ def natural_exp_decay_lr(
 
     Source: MindSpore's `mindspore.nn.natural_exp_decay_lr`.
     """
-    _check_decay("natural_exp_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
+    _check_decay(learning_rate, decay_rate, decay_epoch, is_stair)
     schedule = NaturalExpDecayLR(learning_rate, decay_rate, decay_epoch, is_stair)
-    return _rates_by_epoch(schedule, total_step, step_per_epoch, "natural_exp_decay_lr")
+    return _rates_by_epoch(schedule, total_step, step_per_epoch)
 
 
 def inverse_decay_lr(
@@ -180,9 +180,9 @@ def inverse_decay_lr(
 
     Source: MindSpore's `mindspore.nn.inverse_decay_lr`.
     """
-    _check_decay("inverse_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
+    _check_decay(learning_rate, decay_rate, decay_epoch, is_stair)
     schedule = InverseDecayLR(learning_rate, decay_rate, decay_epoch, is_stair)
-    return _rates_by_epoch(schedule, total_step, step_per_epoch, "inverse_decay_lr")
+    return _rates_by_epoch(schedule, total_step, step_per_epoch)
 
 
 def cosine_decay_lr(
@@ -210,10 +210,10 @@ def cosine_decay_lr(
 
     Source: MindSpore's `mindspore.nn.cosine_decay_lr`.
     """
-    check_bounds(min_lr, max_lr, "cosine_decay_lr")
+    check_bounds(min_lr, max_lr)
     check_int(decay_epoch, "decay_epoch", low=1)
     schedule = CosineDecayLR(min_lr, max_lr, decay_epoch)
-    return _rates_by_epoch(schedule, total_step, step_per_epoch, "cosine_decay_lr")
+    return _rates_by_epoch(schedule, total_step, step_per_epoch)
 
 
 def polynomial_decay_lr(
@@ -251,15 +251,15 @@ def polynomial_decay_lr(
 
     Source: MindSpore's `mindspore.nn.polynomial_decay_lr`.
     """
-    check_learning_rate(learning_rate, "learning_rate", "polynomial_decay_lr")
-    check_learning_rate(end_learning_rate, "end_learning_rate", "polynomial_decay_lr", zero=True)
-    check_learning_rate(power, "power", "polynomial_decay_lr")
+    check_learning_rate(learning_rate, "learning_rate")
+    check_learning_rate(end_learning_rate, "end_learning_rate", zero=True)
+    check_learning_rate(power, "power")
     check_int(decay_epoch, "decay_epoch", low=1)
     check_type(update_decay_epoch, bool, "update_decay_epoch")
     schedule = PolynomialDecayLR(
         learning_rate, end_learning_rate, decay_epoch, power, update_decay_epoch
     )
-    return _rates_by_epoch(schedule, total_step, step_per_epoch, "polynomial_decay_lr")
+    return _rates_by_epoch(schedule, total_step, step_per_epoch)
 
 
 def warmup_lr(
@@ -286,25 +286,21 @@ def warmup_lr(
 
     Source: MindSpore's `mindspore.nn.warmup_lr`.
     """
-    check_learning_rate(learning_rate, "learning_rate", "warmup_lr", zero=True)
+    check_learning_rate(learning_rate, "learning_rate", zero=True)
     check_int(warmup_epoch, "warmup_epoch", low=1)
     schedule = WarmUpLR(learning_rate, warmup_epoch)
-    return _rates_by_epoch(schedule, total_step, step_per_epoch, "warmup_lr")
+    return _rates_by_epoch(schedule, total_step, step_per_epoch)
 
 
-def _rates_by_epoch(
-    schedule: FormulaSchedule, total_step: int, step_per_epoch: int, caller: str
-) -> list[float]:
+def _rates_by_epoch(schedule: FormulaSchedule, total_step: int, step_per_epoch: int) -> list[float]:
     """Return the learning rate of each step, which is that of its epoch."""
-    check_int(total_step, "total_step", caller, low=1, high=_MAX_STEPS)
-    check_int(step_per_epoch, "step_per_epoch", caller, low=1)
+    check_int(total_step, "total_step", low=1, high=_MAX_STEPS)
+    check_int(step_per_epoch, "step_per_epoch", low=1)
     return [schedule._rate(step // step_per_epoch) for step in range(total_step)]
 
 
-def _check_decay(
-    caller: str, learning_rate: float, decay_rate: float, decay_epoch: int, is_stair: bool
-) -> None:
-    check_learning_rate(learning_rate, "learning_rate", caller)
-    check_learning_rate(decay_rate, "decay_rate", caller)
-    check_int(decay_epoch, "decay_epoch", caller, low=1)
-    check_type(is_stair, bool, "is_stair", caller)
+def _check_decay(learning_rate: float, decay_rate: float, decay_epoch: int, is_stair: bool) -> None:
+    check_learning_rate(learning_rate, "learning_rate")
+    check_learning_rate(decay_rate, "decay_rate")
+    check_int(decay_epoch, "decay_epoch", low=1)
+    check_type(is_stair, bool, "is_stair")

@@ -6,7 +6,7 @@ import numpy as np
 
 from minispore.common.tensor import Tensor, host_tensor
 from minispore.nn.cell import Cell
-from minispore.utils.checks import check_int, check_number, check_type, describe_value
+from minispore.utils.checks import caller, check_int, check_number, check_type, describe_value
 
 __all__ = [
     "CosineDecayLR",
@@ -49,14 +49,13 @@ class FormulaSchedule(LearningRateSchedule):
             TypeError: `global_step` is neither a Tensor nor an int.
             ValueError: `global_step` is not finite.
         """
-        caller = self.cls_name
-        check_type(global_step, (Tensor, int, np.integer), "global_step", caller)
+        check_type(global_step, (Tensor, int, np.integer), "global_step")
         steps = (
             global_step.asnumpy() if isinstance(global_step, Tensor) else np.asarray(global_step)
         )
         if steps.dtype.kind == "f" and not np.isfinite(steps).all():
             raise ValueError(
-                f"For '{caller}', the argument 'global_step' must be finite, "
+                f"For '{caller()}', the argument 'global_step' must be finite, "
                 f"but got {describe_value(global_step)}."
             )
         rates = [self._rate(int(step)) for step in steps.flat]
@@ -74,13 +73,12 @@ class DecaySchedule(FormulaSchedule):
         self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
     ) -> None:
         super().__init__()
-        caller = self.cls_name
-        check_learning_rate(learning_rate, "learning_rate", caller)
-        check_learning_rate(decay_rate, "decay_rate", caller)
-        self.is_stair: bool = check_type(is_stair, bool, "is_stair", caller)
+        check_learning_rate(learning_rate, "learning_rate")
+        check_learning_rate(decay_rate, "decay_rate")
+        self.is_stair: bool = check_type(is_stair, bool, "is_stair")
         self.learning_rate = learning_rate
         self.decay_rate = decay_rate
-        self.decay_steps: int = check_int(decay_steps, "decay_steps", caller, low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
 
     def _progress(self, step: int) -> float:
         """Return the number of decay periods; with `is_stair`, of complete ones."""
@@ -190,7 +188,7 @@ class CosineDecayLR(FormulaSchedule):
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
-        check_bounds(min_lr, max_lr, "CosineDecayLR")
+        check_bounds(min_lr, max_lr)
         self.min_lr = min_lr
         self.max_lr = max_lr
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
@@ -234,9 +232,9 @@ class PolynomialDecayLR(FormulaSchedule):
         update_decay_steps: bool = False,
     ) -> None:
         super().__init__()
-        check_learning_rate(learning_rate, "learning_rate", "PolynomialDecayLR")
-        check_learning_rate(end_learning_rate, "end_learning_rate", "PolynomialDecayLR", zero=True)
-        check_learning_rate(power, "power", "PolynomialDecayLR")
+        check_learning_rate(learning_rate, "learning_rate")
+        check_learning_rate(end_learning_rate, "end_learning_rate", zero=True)
+        check_learning_rate(power, "power")
         self.update_decay_steps: bool = check_type(update_decay_steps, bool, "update_decay_steps")
         self.start_learning_rate = learning_rate
         self.end_learning_rate = end_learning_rate
@@ -273,7 +271,7 @@ class WarmUpLR(FormulaSchedule):
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
-        check_learning_rate(learning_rate, "learning_rate", "WarmUpLR", zero=True)
+        check_learning_rate(learning_rate, "learning_rate", zero=True)
         self.learning_rate = learning_rate
         self.warmup_steps: int = check_int(warmup_steps, "warmup_steps", low=1)
 
@@ -281,20 +279,22 @@ class WarmUpLR(FormulaSchedule):
         return self.learning_rate * min(step, self.warmup_steps) / self.warmup_steps
 
 
-def check_learning_rate(value: object, name: str, caller: str, *, zero: bool = False) -> None:
+def check_learning_rate(value: object, name: str, *, zero: bool = False) -> None:
     """Raise unless `value` is a float above 0, or with `zero` at least 0."""
-    check_type(value, float, name, caller)
-    check_number(value, name, caller, low=0.0)
+    check_type(value, float, name)
+    check_number(value, name, low=0.0)
     if value == 0.0 and not zero:
-        raise ValueError(f"For '{caller}', the argument '{name}' must be above 0, but got {value}.")
+        raise ValueError(
+            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
+        )
 
 
-def check_bounds(min_lr: float, max_lr: float, caller: str) -> None:
+def check_bounds(min_lr: float, max_lr: float) -> None:
     """Raise unless both are learning rates and `max_lr` is greater than `min_lr`."""
-    check_learning_rate(min_lr, "min_lr", caller, zero=True)
-    check_learning_rate(max_lr, "max_lr", caller)
+    check_learning_rate(min_lr, "min_lr", zero=True)
+    check_learning_rate(max_lr, "max_lr")
     if min_lr >= max_lr:
         raise ValueError(
-            f"For '{caller}', 'max_lr' must be greater than 'min_lr', "
+            f"For '{caller()}', 'max_lr' must be greater than 'min_lr', "
             f"but got {max_lr} and {min_lr}."
         )

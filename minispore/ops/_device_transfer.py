@@ -10,7 +10,7 @@ from minispore.engine.array import Array, DeviceTarget, device_of
 from minispore.engine.dispatch import OptionalPullback, Variable, apply1, cast_to, dtype_of
 from minispore.engine.dtypes import DType
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import check_bool, check_type, describe_value
+from minispore.utils.checks import caller, check_bool, check_type, describe_value
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -24,9 +24,7 @@ class ToOptions(NamedTuple):
     copy: bool = False
 
 
-def parse_to_arguments(
-    args: Sequence[object], kwargs: Mapping[str, object], caller: str
-) -> ToOptions:
+def parse_to_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> ToOptions:
     """Return the arguments of `to`, in any of its three forms, as options.
 
     They are `(device, dtype, non_blocking, copy)`, `(dtype, non_blocking, copy)` and
@@ -46,22 +44,22 @@ def parse_to_arguments(
     if len(args) > len(form) or not kwargs.keys() <= set(form) - arguments.keys():
         listed = ", ".join([*map(describe_value, args), *kwargs])
         raise TypeError(
-            f"For '{caller}', the arguments must be ({', '.join(form)}), but got {listed}."
+            f"For '{caller()}', the arguments must be ({', '.join(form)}), but got {listed}."
         )
     arguments.update(kwargs)
-    check_bool(arguments.get("non_blocking", False), "non_blocking", caller)
-    copy = check_type(arguments.get("copy", False), bool, "copy", caller)
+    check_bool(arguments.get("non_blocking", False), "non_blocking")
+    copy = check_type(arguments.get("copy", False), bool, "copy")
     if "other" in form:
         other = arguments["other"]
         if not isinstance(other, Variable):
             raise TypeError(
-                f"For '{caller}', 'other' must be a Tensor, got {describe_value(other)}."
+                f"For '{caller()}', 'other' must be a Tensor, got {describe_value(other)}."
             )
         return ToOptions(device_of(other._data), dtype_of(other), copy)
     device, dtype = arguments.get("device"), arguments.get("dtype")
     return ToOptions(
-        None if device is None else check_device(device, caller),
-        None if dtype is None else dtypes.as_dtype(dtype, caller),
+        None if device is None else check_device(device),
+        None if dtype is None else dtypes.as_dtype(dtype),
         copy,
     )
 
@@ -71,7 +69,7 @@ def is_device(name: object) -> bool:
     return isinstance(name, str) and not dtypes.is_dtype_name(name)
 
 
-def check_device(name: object, caller: str) -> DeviceTarget:
+def check_device(name: object) -> DeviceTarget:
     """Return the device of a name in any case; raise ValueError if there is none."""
     match name.upper() if isinstance(name, str) else name:
         case "CPU":
@@ -80,12 +78,12 @@ def check_device(name: object, caller: str) -> DeviceTarget:
             return "GPU"
         case _:
             raise ValueError(
-                f"For '{caller}', the argument 'device' must be one of 'CPU', 'GPU', "
+                f"For '{caller()}', the argument 'device' must be one of 'CPU', 'GPU', "
                 f"but got {describe_value(name)}."
             )
 
 
-def to(x: Tensor, there: ToOptions, caller: str) -> Tensor:
+def to(x: Tensor, there: ToOptions) -> Tensor:
     """Return `x` on another device and in another type; `x` itself if nothing changes.
 
     Raises:
@@ -93,11 +91,11 @@ def to(x: Tensor, there: ToOptions, caller: str) -> Tensor:
     """
     result = x if there.dtype is None else cast_to(x, there.dtype)
     if there.device is not None:
-        result = to_device(result, there.device, caller)
+        result = to_device(result, there.device)
     return apply1(rules.copy, x) if there.copy and result is x else result
 
 
-def to_device(x: Tensor, target: DeviceTarget, caller: str) -> Tensor:
+def to_device(x: Tensor, target: DeviceTarget) -> Tensor:
     """Return `x` on another device; `x` itself if it is there.
 
     Raises:
@@ -110,8 +108,8 @@ def to_device(x: Tensor, target: DeviceTarget, caller: str) -> Tensor:
     def put(a: Array, where: DeviceTarget) -> Array:
         # In a second derivative the rule is applied to variables.
         if isinstance(a, Variable):
-            return cast("Array", to_device(cast("Tensor", a), where, caller))
-        return array.to_device(a, where, caller)
+            return cast("Array", to_device(cast("Tensor", a), where))
+        return array.to_device(a, where)
 
     def move(a: Array) -> tuple[Array, tuple[OptionalPullback]]:
         return put(a, target), (lambda g: put(g, home),)

@@ -69,7 +69,7 @@ def cumulative_sum(x: Tensor, /, *, axis: int) -> Tensor:
 
 def astype(x: Tensor, dtype: object, /) -> Tensor:
     """Return `x` in another type."""
-    return cast_to(x, as_dtype(dtype, "astype"))
+    return cast_to(x, as_dtype(dtype))
 
 
 def zeros_like(x: Tensor, /) -> Tensor:

@@ -21,7 +21,7 @@ class Reduction(Primitive):
     """The base of reductions, which keep the reduced axes with length 1 if `keep_dims`."""
 
     def __init__(self, keep_dims: bool = False) -> None:
-        check_bool(keep_dims, "keep_dims", type(self).__name__)
+        check_bool(keep_dims, "keep_dims")
         self.keep_dims = keep_dims
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
 from minispore.ops.manipulation import pad_constant
-from minispore.utils.checks import as_items, check_int, describe_value, is_tuple
+from minispore.utils.checks import as_items, caller, check_int, describe_value, is_tuple
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -112,7 +112,6 @@ def tuple_or_none(value: object) -> tuple[object, ...] | None:
 def as_pair(
     value: object,
     name: str,
-    caller: str,
     *,
     low: int = 1,
     lists: bool = False,
@@ -123,7 +122,6 @@ def as_pair(
     Args:
         value: The argument.
         name: The argument's name.
-        caller: The function whose argument it is.
         low: The lower bound of both.
         lists: Whether a list is accepted as well.
         wrong_length: The error for another number of ints.
@@ -136,30 +134,30 @@ def as_pair(
     if items is None:
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(
-                f"For '{caller}', the argument '{name}' must be an int or a tuple of two ints, "
+                f"For '{caller()}', the argument '{name}' must be an int or a tuple of two ints, "
                 f"but got {describe_value(value)}."
             )
         items = (value, value)
     if len(items) != 2:
         raise wrong_length(
-            f"For '{caller}', the argument '{name}' must be an int or a tuple of two ints, "
+            f"For '{caller()}', the argument '{name}' must be an int or a tuple of two ints, "
             f"but got {describe_value(value)}."
         )
-    first, second = (check_int(item, name, caller, low=low, high=_INT32_MAX) for item in items)
+    first, second = (check_int(item, name, low=low, high=_INT32_MAX) for item in items)
     return first, second
 
 
-def check_output_length(window: WindowGeometry, length: int, name: str, caller: str) -> None:
+def check_output_length(window: WindowGeometry, length: int, name: str) -> None:
     """Raise ValueError if no window fits into an axis."""
     if window.output_length(length) < 1:
         around = window.pad_before + window.pad_after
         raise ValueError(
-            f"For '{caller}', the padded {name} of the input, "
+            f"For '{caller()}', the padded {name} of the input, "
             f"{length} + {around}, must hold a window of {window.effective_kernel_size}."
         )
 
 
-def as_padding(padding: object, caller: str) -> Padding:
+def as_padding(padding: object) -> Padding:
     """Return `padding` as four numbers: top, bottom, left, right.
 
     Raises:
@@ -169,10 +167,10 @@ def as_padding(padding: object, caller: str) -> Padding:
     items = tuple_or_none(padding) or (padding,) * 4
     if len(items) != 4:
         raise ValueError(
-            f"For '{caller}', the argument 'padding' must be an int or a tuple of four ints, "
+            f"For '{caller()}', the argument 'padding' must be an int or a tuple of four ints, "
             f"but got {describe_value(padding)}."
         )
     above, below, left, right = (
-        check_int(item, "padding", caller, low=0, high=_INT32_MAX) for item in items
+        check_int(item, "padding", low=0, high=_INT32_MAX) for item in items
     )
     return above, below, left, right

@@ -26,7 +26,7 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import arithmetic as rules
 from minispore.engine.rules import elementwise
 from minispore.ops._primitive import primitive
-from minispore.utils.checks import check_one_of, check_type
+from minispore.utils.checks import caller, check_one_of, check_type
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -79,7 +79,7 @@ def add(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.add`.
     """
-    x, y = promote_operands(input, other, "add")
+    x, y = promote_operands(input, other)
     return apply2(rules.add, x, y)
 
 
@@ -106,8 +106,8 @@ def sub(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.sub`.
     """
-    x, y = promote_operands(input, other, "sub")
-    check_numbers(x, "sub")
+    x, y = promote_operands(input, other)
+    check_numbers(x)
     return apply2(rules.subtract, x, y)
 
 
@@ -132,23 +132,23 @@ def subtract(input: Tensor | Values, other: Tensor | Values, *, alpha: Number = 
 
     Source: MindSpore's `mindspore.ops.subtract`.
     """
-    x, y = scale_other(input, other, alpha, "subtract")
-    check_numbers(x, "subtract")
+    x, y = scale_other(input, other, alpha)
+    check_numbers(x)
     return apply2(rules.subtract, x, y)
 
 
 def scale_other(
-    input: Tensor | Values, other: Tensor | Values, alpha: Number, caller: str
+    input: Tensor | Values, other: Tensor | Values, alpha: Number
 ) -> tuple[Tensor, Tensor]:
     """Return both operands in their common type, the second one multiplied by `alpha`."""
-    check_type(alpha, (int, float), "alpha", caller)
-    x, y = promote_operands(input, other, caller)
+    check_type(alpha, (int, float), "alpha")
+    x, y = promote_operands(input, other)
     if alpha == 1:
         return x, y
-    check_numbers(y, caller)
+    check_numbers(y)
     if isinstance(alpha, float) and dtype_of(y).category != dtypes.FLOAT:
         raise TypeError(
-            f"For '{caller}', the argument 'alpha' must be an int for operands of integers, "
+            f"For '{caller()}', the argument 'alpha' must be an int for operands of integers, "
             f"but got {alpha}."
         )
     return x, mul(y, alpha)
@@ -174,7 +174,7 @@ def mul(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.mul`.
     """
-    x, y = promote_operands(input, other, "mul")
+    x, y = promote_operands(input, other)
     return apply2(rules.multiply, x, y)
 
 
@@ -208,16 +208,14 @@ def div(
 
     Source: MindSpore's `mindspore.ops.div`.
     """
-    x, y = promote_operands(input, other, "div")
+    x, y = promote_operands(input, other)
     if rounding_mode is not None:
         check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode")
         xp = device_namespace(x._data)
-        quotient = apply_nondifferentiable(
-            xp.divide, as_float(x, "div"), as_float(y, "div"), "div"
-        )._data
+        quotient = apply_nondifferentiable(xp.divide, as_float(x), as_float(y))._data
         rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
         return wrap(xp.astype(rounded, x._data.dtype), x)
-    return apply2(rules.divide, as_float(x, "div"), as_float(y, "div"))
+    return apply2(rules.divide, as_float(x), as_float(y))
 
 
 divide = div
@@ -245,9 +243,9 @@ def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.floor_divide`.
     """
-    x, y = promote_operands(input, other, "floor_divide")
-    check_numbers(x, "floor_divide")
-    return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y, "floor_divide")
+    x, y = promote_operands(input, other)
+    check_numbers(x)
+    return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y)
 
 
 FloorDiv: Final = primitive("FloorDiv", floor_divide)
@@ -273,11 +271,11 @@ def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.remainder`.
     """
-    x, y = promote_operands(input, other, "remainder")
-    check_numbers(x, "remainder")
+    x, y = promote_operands(input, other)
+    check_numbers(x)
     xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT:
-        return apply_nondifferentiable(xp.remainder, x, y, "remainder")
+        return apply_nondifferentiable(xp.remainder, x, y)
     return apply2(rules.remainder, x, y)
 
 
@@ -303,8 +301,8 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.pow`.
     """
-    x, y = promote_operands(input, exponent, "pow")
-    check_numbers(x, "pow")
+    x, y = promote_operands(input, exponent)
+    check_numbers(x)
     if (
         isinstance(exponent, int | float)
         and exponent in _BY_PRODUCTS
@@ -349,8 +347,8 @@ def neg(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.neg`.
     """
-    check_tensor(input, "neg")
-    check_numbers(input, "neg")
+    check_tensor(input)
+    check_numbers(input)
     return apply1(rules.negative, input)
 
 
@@ -375,7 +373,7 @@ def maximum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.maximum`.
     """
-    x, y = promote_operands(input, other, "maximum")
+    x, y = promote_operands(input, other)
     return apply2(rules.maximum, x, y)
 
 
@@ -399,7 +397,7 @@ def minimum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.minimum`.
     """
-    x, y = promote_operands(input, other, "minimum")
+    x, y = promote_operands(input, other)
     return apply2(rules.minimum, x, y)
 
 
@@ -428,12 +426,12 @@ def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> 
 
     Source: MindSpore's `mindspore.ops.where`.
     """
-    check_tensor(condition, "where", "condition")
+    check_tensor(condition, "condition")
     if isinstance(input, int | float) and isinstance(other, int | float):
-        data = array_from_values(input, None, "where", condition._data)
-        x, y = promote_operands(wrap(data, condition), other, "where")
+        data = array_from_values(input, None, condition._data)
+        x, y = promote_operands(wrap(data, condition), other)
     else:
-        x, y = promote_operands(input, other, "where")
+        x, y = promote_operands(input, other)
     return apply3(rules.where, wrap(condition._data, x), x, y)
 
 

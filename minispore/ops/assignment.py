@@ -5,7 +5,7 @@ from typing import Final
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, wrap
 from minispore.ops._primitive import primitive
-from minispore.utils.checks import check_type
+from minispore.utils.checks import caller, check_type
 
 __all__ = [
     "Assign",
@@ -41,7 +41,7 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.assign`.
     """
-    _check_shapes(variable, value, "assign")
+    _check_shapes(variable, value)
     variable[...] = value
     return _elements(variable)
 
@@ -70,7 +70,7 @@ def assign_add(variable: Tensor, value: Tensor | Number) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.assign_add`.
     """
-    _check_shapes(variable, value, "assign_add")
+    _check_shapes(variable, value)
     return _elements(variable.add_(value))
 
 
@@ -98,7 +98,7 @@ def assign_sub(variable: Tensor, value: Tensor | Number) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.assign_sub`.
     """
-    _check_shapes(variable, value, "assign_sub")
+    _check_shapes(variable, value)
     return _elements(variable.sub_(value))
 
 
@@ -110,12 +110,12 @@ def _elements(variable: Tensor) -> Tensor:
     return wrap(variable._data, variable, variable._node)
 
 
-def _check_shapes(variable: object, value: object, caller: str) -> None:
-    check_type(variable, Tensor, "variable", caller)
-    check_type(value, (Tensor, bool, int, float), "value", caller)
+def _check_shapes(variable: object, value: object) -> None:
+    check_type(variable, Tensor, "variable")
+    check_type(value, (Tensor, bool, int, float), "value")
     shape = value.shape if isinstance(value, Tensor) else ()
     if isinstance(variable, Tensor) and shape != variable.shape:
         raise ValueError(
-            f"For '{caller}', the value must have the shape {variable.shape} of the variable, "
+            f"For '{caller()}', the value must have the shape {variable.shape} of the variable, "
             f"but got {shape}."
         )

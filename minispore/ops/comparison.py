@@ -17,6 +17,7 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.ops._primitive import primitive
+from minispore.utils.checks import caller
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -280,7 +281,7 @@ def logical_not(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.logical_not`.
     """
-    check_tensor(input, "logical_not")
+    check_tensor(input)
     return wrap(device_namespace(input._data).logical_not(input._data), input)
 
 
@@ -375,8 +376,8 @@ def bitwise_not(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.bitwise_not`.
     """
-    check_tensor(input, "bitwise_not")
-    _check_no_floats(input, "bitwise_not")
+    check_tensor(input)
+    _check_no_floats(input)
     return wrap(device_namespace(input._data).bitwise_invert(input._data), input)
 
 
@@ -387,16 +388,18 @@ def _apply(
     compute: Callable[[Array, Array], Array] | None = None,
 ) -> Tensor:
     """Return `compute` of two operands; by default the array library's function `name`."""
-    x, y = promote_operands(input, other, name)
-    return apply_nondifferentiable(compute or getattr(device_namespace(x._data), name), x, y, name)
+    x, y = promote_operands(input, other)
+    return apply_nondifferentiable(compute or getattr(device_namespace(x._data), name), x, y)
 
 
 def _apply_bitwise(name: str, input: Tensor | Values, other: Tensor | Values) -> Tensor:
-    x, y = promote_operands(input, other, name)
-    _check_no_floats(x, name)
+    x, y = promote_operands(input, other)
+    _check_no_floats(x)
     return _apply(name, x, y)
 
 
-def _check_no_floats(x: Tensor, caller: str) -> None:
+def _check_no_floats(x: Tensor) -> None:
     if dtype_of(x).category == dtypes.FLOAT:
-        raise TypeError(f"For '{caller}', the operands must be integers or bools, but got floats.")
+        raise TypeError(
+            f"For '{caller()}', the operands must be integers or bools, but got floats."
+        )

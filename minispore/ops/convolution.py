@@ -24,7 +24,7 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import pad_constant
-from minispore.utils.checks import as_items, check_int, check_one_of
+from minispore.utils.checks import as_items, caller, check_int, check_one_of
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -70,27 +70,26 @@ def conv2d(
 
     Source: MindSpore's `mindspore.ops.conv2d`.
     """
-    caller = "conv2d"
-    steps = as_pair(stride, "stride", caller)
-    spreads = as_pair(dilation, "dilation", caller)
-    check_int(groups, "groups", caller, low=1)
+    steps = as_pair(stride, "stride")
+    spreads = as_pair(dilation, "dilation")
+    check_int(groups, "groups", low=1)
     if len(as_items(padding) or ()) == 4:
         raise ValueError(
             "For 'conv2d', the argument 'padding' must be an int or a tuple of two ints, as in "
             f"MindSpore, but got {padding}: nn.Conv2d takes four, and so does ops.pad."
         )
-    high, wide = as_pair(padding, "padding", caller, low=0, lists=True)
+    high, wide = as_pair(padding, "padding", low=0, lists=True)
     around = (high, high, wide, wide)
-    check_padding(pad_mode, around, caller)
-    return conv2d_unchecked(input, weight, bias, steps, pad_mode, around, spreads, groups, caller)
+    check_padding(pad_mode, around)
+    return conv2d_unchecked(input, weight, bias, steps, pad_mode, around, spreads, groups)
 
 
-def check_padding(pad_mode: object, padding: Padding, caller: str) -> None:
+def check_padding(pad_mode: object, padding: Padding) -> None:
     """Raise ValueError unless `pad_mode` is valid, and "pad" if there is padding."""
-    check_one_of(pad_mode, PAD_MODES, "pad_mode", caller)
+    check_one_of(pad_mode, PAD_MODES, "pad_mode")
     if pad_mode != "pad" and any(padding):
         raise ValueError(
-            f"For '{caller}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
+            f"For '{caller()}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
             f"but got {padding} and '{pad_mode}'."
         )
 
@@ -104,23 +103,22 @@ def conv2d_unchecked(
     padding: Padding,
     dilation: tuple[int, int],
     groups: int,
-    caller: str,
 ) -> Tensor:
     """Return `conv2d` for arguments that have been checked."""
-    x, w = promote_operands(as_float(input, caller), as_float(weight, caller, "weight"), caller)
-    _check_shapes(x.shape, w.shape, groups, caller)
+    x, w = promote_operands(as_float(input), as_float(weight, "weight"))
+    _check_shapes(x.shape, w.shape, groups)
     rows = WindowGeometry(w.shape[2], stride[0], dilation[0], *padding[:2])
     columns = WindowGeometry(w.shape[3], stride[1], dilation[1], *padding[2:])
     if pad_mode == "same":
         rows, columns = rows.with_same_padding(x.shape[2]), columns.with_same_padding(x.shape[3])
-    check_output_length(rows, x.shape[2], "height", caller)
-    check_output_length(columns, x.shape[3], "width", caller)
+    check_output_length(rows, x.shape[2], "height")
+    check_output_length(columns, x.shape[3], "width")
     if w.shape[2:] == (1, 1) and groups == 1 and not any(rows[3:] + columns[3:]):
-        return _add_bias(_mix_channels(x, w, stride), bias, caller)
+        return _add_bias(_mix_channels(x, w, stride), bias)
     if w.shape[0] == x.shape[1] == groups and is_host(x._data):
-        return _add_bias(_depthwise(x, w, rows, columns), bias, caller)
+        return _add_bias(_depthwise(x, w, rows, columns), bias)
     y = _unfold_and_matmul(x, w, rows, columns, groups)
-    return hcwn_to_nchw(_add_bias(y, bias, caller))
+    return hcwn_to_nchw(_add_bias(y, bias))
 
 
 def conv2d_transpose_unchecked(
@@ -132,7 +130,6 @@ def conv2d_transpose_unchecked(
     padding: Padding,
     dilation: tuple[int, int],
     groups: int,
-    caller: str,
 ) -> Tensor:
     """Return the gradient of `conv2d` by its images, where `input` is that by its result.
 
@@ -146,7 +143,6 @@ def conv2d_transpose_unchecked(
         padding: What "pad" cuts off.
         dilation: The distance between the elements of a kernel.
         groups: The number of groups of channels.
-        caller: The function in error messages.
 
     Returns:
         A tensor of shape (n, out_channels, height', width').
@@ -154,11 +150,11 @@ def conv2d_transpose_unchecked(
     Raises:
         ValueError: The shapes do not match, or more is cut off than there is.
     """
-    x, w = promote_operands(as_float(input, caller), as_float(weight, caller, "weight"), caller)
+    x, w = promote_operands(as_float(input), as_float(weight, "weight"))
     if x.ndim != 4 or x.shape[1] != w.shape[0]:
         raise ValueError(
-            f"For '{caller}', the input must have 4 axes and {w.shape[0]} channels, but its shape "
-            f"is {x.shape}."
+            f"For '{caller()}', the input must have 4 axes and {w.shape[0]} channels, but its "
+            f"shape is {x.shape}."
         )
     windows: list[WindowGeometry] = []
     lengths: list[int] = []
@@ -175,7 +171,7 @@ def conv2d_transpose_unchecked(
             length -= sum(around)
         if length < 0 or not count:
             raise ValueError(
-                f"For '{caller}', the argument 'padding' must cut off no more than there is, but "
+                f"For '{caller()}', the argument 'padding' must cut off no more than there is, but "
                 f"got {padding} for an input of shape {x.shape}."
             )
         windows.append(window)
@@ -187,19 +183,19 @@ def conv2d_transpose_unchecked(
     missing = max(top + high - y.shape[0], 0), max(left + wide - y.shape[2], 0)
     y = pad_constant(y, [(0, missing[0]), (0, 0), (0, missing[1]), (0, 0)], 0)
     inner = (slice(top, top + high), slice(None), slice(left, left + wide))
-    return hcwn_to_nchw(_add_bias(apply1(indexing.getitem, y, inner), bias, caller))
+    return hcwn_to_nchw(_add_bias(apply1(indexing.getitem, y, inner), bias))
 
 
-def _add_bias(y: Tensor, bias: Tensor | None, caller: str) -> Tensor:
+def _add_bias(y: Tensor, bias: Tensor | None) -> Tensor:
     """Return images whose second axis has the channels with the bias of each channel added."""
     if bias is None:
         return y
-    check_tensor(bias, caller, "bias")
+    check_tensor(bias, "bias")
     if bias.shape != y.shape[1:2]:
         raise ValueError(
-            f"For '{caller}', 'bias' must be of shape {y.shape[1:2]}, but got {bias.shape}."
+            f"For '{caller()}', 'bias' must be of shape {y.shape[1:2]}, but got {bias.shape}."
         )
-    y, b = promote_operands(y, bias, caller)
+    y, b = promote_operands(y, bias)
     return add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
 
 
@@ -267,15 +263,15 @@ def _matmul_and_fold(
     return fold_axis(apply1(shape.permute, y, (0, 1, 3, 2, 4)), COLUMNS, columns)
 
 
-def _check_shapes(images: Shape, kernels: Shape, groups: int, caller: str) -> None:
+def _check_shapes(images: Shape, kernels: Shape, groups: int) -> None:
     if len(images) != 4 or len(kernels) != 4:
         raise ValueError(
-            f"For '{caller}', 'input' and 'weight' must have 4 axes, but the shapes are {images} "
+            f"For '{caller()}', 'input' and 'weight' must have 4 axes, but the shapes are {images} "
             f"and {kernels}."
         )
     if 0 in kernels[1:] or images[1] != kernels[1] * groups or kernels[0] % groups:
         raise ValueError(
-            f"For '{caller}', the channels of 'input' must be those of 'weight' times the "
+            f"For '{caller()}', the channels of 'input' must be those of 'weight' times the "
             f"{groups} groups, which must divide its kernels, but the shapes are {images} and "
             f"{kernels}."
         )

@@ -13,7 +13,7 @@ from minispore.engine.dispatch import Number, check_tensor, dtype_of
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import check_int, check_type, describe_value
+from minispore.utils.checks import caller, check_int, check_type, describe_value
 
 __all__ = [
     "Fill",
@@ -56,8 +56,8 @@ def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.zeros`.
     """
-    lengths = parse_shape(size, "size", "zeros")
-    return tensor_from_array("zeros", current_namespace().zeros, lengths, _type(dtype, "zeros"))
+    lengths = parse_shape(size, "size")
+    return tensor_from_array(current_namespace().zeros, lengths, _type(dtype))
 
 
 Zeros: Final = primitive("Zeros", zeros)
@@ -80,8 +80,8 @@ def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.ones`.
     """
-    lengths = parse_shape(shape, "shape", "ones")
-    return tensor_from_array("ones", current_namespace().ones, lengths, _type(dtype, "ones"))
+    lengths = parse_shape(shape, "shape")
+    return tensor_from_array(current_namespace().ones, lengths, _type(dtype))
 
 
 Ones: Final = primitive("Ones", ones)
@@ -109,9 +109,9 @@ def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> T
     Source: MindSpore's `mindspore.ops.full`.
     """
     check_type(fill_value, (int, float, bool), "fill_value")
-    chosen = _type(dtype, "full", _default_dtype(fill_value))
-    lengths = parse_shape(size, "size", "full")
-    return tensor_from_array("full", current_namespace().full, lengths, fill_value, chosen)
+    chosen = _type(dtype, _default_dtype(fill_value))
+    lengths = parse_shape(size, "size")
+    return tensor_from_array(current_namespace().full, lengths, fill_value, chosen)
 
 
 def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tensor:
@@ -132,10 +132,8 @@ def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tens
     Source: MindSpore's `mindspore.ops.scalar_to_tensor`.
     """
     check_type(input_x, (int, float, bool), "input_x")
-    chosen = dtypes.as_dtype(dtype, "scalar_to_tensor").numpy_dtype
-    return tensor_from_array(
-        "scalar_to_tensor", lambda: from_host(np.asarray(np.array(input_x).astype(chosen)))
-    )
+    chosen = dtypes.as_dtype(dtype).numpy_dtype
+    return tensor_from_array(lambda: from_host(np.asarray(np.array(input_x).astype(chosen))))
 
 
 def tuple_to_array(input_x: tuple[Number, ...]) -> Tensor:
@@ -183,8 +181,8 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.zeros_like`.
     """
-    chosen = _like(input, dtype, "zeros_like")
-    return tensor_from_array("zeros_like", device_namespace(input._data).zeros, input.shape, chosen)
+    chosen = _like(input, dtype)
+    return tensor_from_array(device_namespace(input._data).zeros, input.shape, chosen)
 
 
 ZerosLike: Final = primitive("ZerosLike", zeros_like)
@@ -207,8 +205,8 @@ def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.ones_like`.
     """
-    chosen = _like(input, dtype, "ones_like")
-    return tensor_from_array("ones_like", device_namespace(input._data).ones, input.shape, chosen)
+    chosen = _like(input, dtype)
+    return tensor_from_array(device_namespace(input._data).ones, input.shape, chosen)
 
 
 OnesLike: Final = primitive("OnesLike", ones_like)
@@ -235,11 +233,9 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = No
 
     Source: MindSpore's `mindspore.ops.full_like`.
     """
-    chosen = _like(input, dtype, "full_like")
+    chosen = _like(input, dtype)
     check_type(fill_value, (int, float, bool), "fill_value")
-    return tensor_from_array(
-        "full_like", device_namespace(input._data).full, input.shape, fill_value, chosen
-    )
+    return tensor_from_array(device_namespace(input._data).full, input.shape, fill_value, chosen)
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -262,8 +258,8 @@ def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """
     rows = check_int(n, "n", low=0)
     columns = rows if m is None else check_int(m, "m", low=0)
-    make = partial(current_namespace().eye, dtype=_type(dtype, "eye"))
-    return tensor_from_array("eye", make, rows, columns)
+    make = partial(current_namespace().eye, dtype=_type(dtype))
+    return tensor_from_array(make, rows, columns)
 
 
 def arange(
@@ -304,8 +300,8 @@ def arange(
         raise ValueError(
             f"For 'arange', there are too many numbers from {first} to {last} with step {step}."
         )
-    chosen = _type(dtype, "arange", _default_dtype(first, last, step))
-    return tensor_from_array("arange", current_namespace().arange, first, last, step, chosen)
+    chosen = _type(dtype, _default_dtype(first, last, step))
+    return tensor_from_array(current_namespace().arange, first, last, step, chosen)
 
 
 def linspace(start: Number | Tensor, end: Number | Tensor, steps: int) -> Tensor:
@@ -332,12 +328,11 @@ def linspace(start: Number | Tensor, end: Number | Tensor, steps: int) -> Tensor
     first, last = _end(start, "start"), _end(end, "end")
     check_int(steps, "steps", low=1)
     return tensor_from_array(
-        "linspace",
         lambda: from_host(np.linspace(float(first), float(last), steps, dtype=np.float32)),
     )
 
 
-def tensor_from_array(caller: str, make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
+def tensor_from_array(make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
     """Return a tensor of the array that the array library makes.
 
     Raises:
@@ -347,19 +342,19 @@ def tensor_from_array(caller: str, make: Callable[[*Ts], Array], *args: *Ts) -> 
     try:
         tensor._data, tensor._node = make(*args), None
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"For '{caller}', no such tensor can be made: {error}.") from None
+        raise ValueError(f"For '{caller()}', no such tensor can be made: {error}.") from None
     return tensor
 
 
-def _type(dtype: DTypeLike | None, caller: str, default: DType = dtypes.float32) -> object:
+def _type(dtype: DTypeLike | None, default: DType = dtypes.float32) -> object:
     """Return the array library's type for a user's, or for the default if that is None."""
-    return (default if dtype is None else dtypes.as_dtype(dtype, caller)).numpy_dtype
+    return (default if dtype is None else dtypes.as_dtype(dtype)).numpy_dtype
 
 
-def _like(x: Tensor, dtype: DTypeLike | None, caller: str) -> object:
+def _like(x: Tensor, dtype: DTypeLike | None) -> object:
     """Return the array library's type for a user's, or that of `x` if that is None."""
-    check_tensor(x, caller)
-    return _type(dtype, caller, dtype_of(x))
+    check_tensor(x)
+    return _type(dtype, dtype_of(x))
 
 
 def _default_dtype(*numbers: Number) -> DType:
@@ -372,7 +367,7 @@ def _default_dtype(*numbers: Number) -> DType:
 def _end(value: object, name: str) -> float:
     """Return an end of a range, a number or a tensor without axes, as a number."""
     if not isinstance(value, Tensor):
-        check_type(value, (int, float, bool, Tensor), name, "linspace")
+        check_type(value, (int, float, bool, Tensor), name)
         return cast("float", value)
     if dtype_of(value).category != dtypes.FLOAT:
         raise TypeError(
@@ -385,16 +380,16 @@ def _end(value: object, name: str) -> float:
     return float(to_host(value._data).item())
 
 
-def parse_shape(size: object, name: str, caller: str) -> tuple[int, ...]:
+def parse_shape(size: object, name: str) -> tuple[int, ...]:
     """Return a user's shape as a tuple of lengths.
 
     Raises:
         TypeError: A length is not an int.
         ValueError: A length is negative.
     """
-    lengths = as_shape(size.tolist() if isinstance(size, Tensor) else size, caller, name)
+    lengths = as_shape(size.tolist() if isinstance(size, Tensor) else size, name)
     if any(n < 0 for n in lengths):
-        raise ValueError(f"For '{caller}', no length may be negative, but got {size!r}.")
+        raise ValueError(f"For '{caller()}', no length may be negative, but got {size!r}.")
     return lengths
 
 
@@ -427,9 +422,9 @@ def fill(type: DTypeLike, shape: Size, value: Number | Tensor) -> Tensor:
             f"but got {describe_value(value)}."
         )
     number = value.item() if isinstance(value, Tensor) else value
-    lengths = parse_shape(shape, "shape", "fill")
-    chosen = dtypes.as_dtype(type, "fill", "type").numpy_dtype
-    return tensor_from_array("fill", current_namespace().full, lengths, number, chosen)
+    lengths = parse_shape(shape, "shape")
+    chosen = dtypes.as_dtype(type, "type").numpy_dtype
+    return tensor_from_array(current_namespace().full, lengths, number, chosen)
 
 
 Fill: Final = primitive("Fill", fill)

@@ -196,7 +196,7 @@ def _documented(x: float, value: float, **others: str) -> Callable[[Function], F
 @_documented(1.0, 2.7183)
 def exp(input: Tensor) -> Tensor:
     """Return e raised to the power of each element."""
-    return apply1(rules.exp, as_float(input, "exp"))
+    return apply1(rules.exp, as_float(input))
 
 
 Exp: Final = primitive("Exp", exp)
@@ -205,7 +205,7 @@ Exp: Final = primitive("Exp", exp)
 @_documented(10.0, 2.3026)
 def log(input: Tensor) -> Tensor:
     """Return the natural logarithm of each element."""
-    return apply1(rules.log, as_float(input, "log"))
+    return apply1(rules.log, as_float(input))
 
 
 Log: Final = primitive("Log", log)
@@ -214,7 +214,7 @@ Log: Final = primitive("Log", log)
 @_documented(1.0, 0.6931)
 def log1p(input: Tensor) -> Tensor:
     """Return log(1 + x) for each element x, which is as accurate for small ones."""
-    return apply1(rules.log1p, as_float(input, "log1p"))
+    return apply1(rules.log1p, as_float(input))
 
 
 Log1p: Final = primitive("Log1p", log1p)
@@ -223,25 +223,25 @@ Log1p: Final = primitive("Log1p", log1p)
 @_documented(8.0, 3.0)
 def log2(input: Tensor) -> Tensor:
     """Return the logarithm to the base 2 of each element."""
-    return div(apply1(rules.log, as_float(input, "log2")), math.log(2.0))
+    return div(apply1(rules.log, as_float(input)), math.log(2.0))
 
 
 @_documented(100.0, 2.0)
 def log10(input: Tensor) -> Tensor:
     """Return the logarithm to the base 10 of each element."""
-    return div(apply1(rules.log, as_float(input, "log10")), math.log(10.0))
+    return div(apply1(rules.log, as_float(input)), math.log(10.0))
 
 
 @_documented(3.0, 8.0)
 def exp2(input: Tensor) -> Tensor:
     """Return 2 raised to the power of each element."""
-    return pow(2.0, as_float(input, "exp2"))
+    return pow(2.0, as_float(input))
 
 
 @_documented(4.0, 0.25)
 def reciprocal(input: Tensor) -> Tensor:
     """Return 1 / x for each element x."""
-    return div(1.0, as_float(input, "reciprocal"))
+    return div(1.0, as_float(input))
 
 
 Reciprocal: Final = primitive("Reciprocal", reciprocal)
@@ -250,7 +250,7 @@ Reciprocal: Final = primitive("Reciprocal", reciprocal)
 @_documented(4.0, 0.5)
 def rsqrt(input: Tensor) -> Tensor:
     """Return 1 / sqrt(x) for each element x."""
-    return div(1.0, apply1(rules.sqrt, as_float(input, "rsqrt")))
+    return div(1.0, apply1(rules.sqrt, as_float(input)))
 
 
 Rsqrt: Final = primitive("Rsqrt", rsqrt)
@@ -259,7 +259,7 @@ Rsqrt: Final = primitive("Rsqrt", rsqrt)
 @_documented(2.0, 1.4142)
 def sqrt(x: Tensor) -> Tensor:
     """Return the square root of each element."""
-    return apply1(rules.sqrt, as_float(x, "sqrt", "x"))
+    return apply1(rules.sqrt, as_float(x, "x"))
 
 
 Sqrt: Final = primitive("Sqrt", sqrt)
@@ -281,7 +281,7 @@ def square(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.square`.
     """
-    check_tensor(input, "square")
+    check_tensor(input)
     return apply1(rules.square, input)
 
 
@@ -304,7 +304,7 @@ def abs(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.abs`.
     """
-    check_tensor(input, "abs")
+    check_tensor(input)
     return apply1(rules.absolute, input)
 
 
@@ -331,8 +331,8 @@ def sign(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.sign`.
     """
-    check_tensor(input, "sign")
-    check_numbers(input, "sign")
+    check_tensor(input)
+    check_numbers(input)
     return apply1(rules.sign, input)
 
 
@@ -342,7 +342,7 @@ Sign: Final = primitive("Sign", sign)
 @_documented(1.0, 0.7616)
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of each element."""
-    return apply1(rules.tanh, as_float(input, "tanh"))
+    return apply1(rules.tanh, as_float(input))
 
 
 Tanh: Final = primitive("Tanh", tanh)
@@ -351,7 +351,7 @@ Tanh: Final = primitive("Tanh", tanh)
 @_documented(1.0, 1.1752)
 def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element."""
-    x = as_float(input, "sinh")
+    x = as_float(input)
     return mul(sub(apply1(rules.expm1, x), apply1(rules.expm1, neg(x))), 0.5)
 
 
@@ -361,7 +361,7 @@ Sinh: Final = primitive("Sinh", sinh)
 @_documented(1.0, 1.5431)
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element."""
-    x = as_float(input, "cosh")
+    x = as_float(input)
     return mul(add(apply1(rules.exp, x), apply1(rules.exp, neg(x))), 0.5)
 
 
@@ -371,14 +371,14 @@ Cosh: Final = primitive("Cosh", cosh)
 @_documented(1.0, 0.2384)
 def tanhshrink(input: Tensor) -> Tensor:
     """Return x - tanh(x) for each element x."""
-    x = as_float(input, "tanhshrink")
+    x = as_float(input)
     return sub(x, apply1(rules.tanh, x))
 
 
 @_documented(1.0, 0.8415)
 def sin(input: Tensor) -> Tensor:
     """Return the sine of each element, in radians."""
-    return apply1(rules.sin, as_float(input, "sin"))
+    return apply1(rules.sin, as_float(input))
 
 
 Sin: Final = primitive("Sin", sin)
@@ -387,7 +387,7 @@ Sin: Final = primitive("Sin", sin)
 @_documented(1.0, 0.5403)
 def cos(input: Tensor) -> Tensor:
     """Return the cosine of each element, in radians."""
-    return apply1(rules.cos, as_float(input, "cos"))
+    return apply1(rules.cos, as_float(input))
 
 
 Cos: Final = primitive("Cos", cos)
@@ -396,7 +396,7 @@ Cos: Final = primitive("Cos", cos)
 @_documented(1.0, 1.5574)
 def tan(input: Tensor) -> Tensor:
     """Return the tangent of each element, in radians."""
-    return apply1(rules.tan, as_float(input, "tan"))
+    return apply1(rules.tan, as_float(input))
 
 
 Tan: Final = primitive("Tan", tan)
@@ -405,7 +405,7 @@ Tan: Final = primitive("Tan", tan)
 @_documented(0.5, 0.5236)
 def asin(input: Tensor) -> Tensor:
     """Return the inverse sine of each element, in radians."""
-    return apply1(rules.asin, as_float(input, "asin"))
+    return apply1(rules.asin, as_float(input))
 
 
 arcsin = asin
@@ -415,7 +415,7 @@ Asin: Final = primitive("Asin", asin)
 @_documented(0.5, 1.0472)
 def acos(input: Tensor) -> Tensor:
     """Return the inverse cosine of each element, in radians."""
-    return apply1(rules.acos, as_float(input, "acos"))
+    return apply1(rules.acos, as_float(input))
 
 
 arccos = acos
@@ -425,7 +425,7 @@ ACos: Final = primitive("ACos", acos)
 @_documented(0.5, 0.4636)
 def atan(input: Tensor) -> Tensor:
     """Return the inverse tangent of each element, in radians."""
-    return apply1(rules.atan, as_float(input, "atan"))
+    return apply1(rules.atan, as_float(input))
 
 
 arctan = atan
@@ -435,7 +435,7 @@ Atan: Final = primitive("Atan", atan)
 @_documented(0.5, 0.4812)
 def asinh(input: Tensor) -> Tensor:
     """Return the inverse hyperbolic sine of each element."""
-    return apply1(rules.asinh, as_float(input, "asinh"))
+    return apply1(rules.asinh, as_float(input))
 
 
 arcsinh = asinh
@@ -445,7 +445,7 @@ Asinh: Final = primitive("Asinh", asinh)
 @_documented(2.0, 1.317)
 def acosh(input: Tensor) -> Tensor:
     """Return the inverse hyperbolic cosine of each element."""
-    return apply1(rules.acosh, as_float(input, "acosh"))
+    return apply1(rules.acosh, as_float(input))
 
 
 arccosh = acosh
@@ -455,7 +455,7 @@ Acosh: Final = primitive("Acosh", acosh)
 @_documented(0.5, 0.5493)
 def atanh(input: Tensor) -> Tensor:
     """Return the inverse hyperbolic tangent of each element."""
-    return apply1(rules.atanh, as_float(input, "atanh"))
+    return apply1(rules.atanh, as_float(input))
 
 
 arctanh = atanh
@@ -465,7 +465,7 @@ Atanh: Final = primitive("Atanh", atanh)
 @_documented(1.0, 0.7311)
 def sigmoid(input: Tensor) -> Tensor:
     """Return 1 / (1 + exp(-x)) for each element x."""
-    return apply1(rules.sigmoid, as_float(input, "sigmoid"))
+    return apply1(rules.sigmoid, as_float(input))
 
 
 Sigmoid: Final = primitive("Sigmoid", sigmoid)
@@ -474,7 +474,7 @@ Sigmoid: Final = primitive("Sigmoid", sigmoid)
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
-    x = as_float(input, "erf")
+    x = as_float(input)
     return cast_to(apply1(rules.erf, widen(x)), dtype_of(x))
 
 
@@ -484,7 +484,7 @@ Erf: Final = primitive("Erf", erf)
 @_documented(1.0, 0.1573)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
-    x = as_float(input, "erfc")
+    x = as_float(input)
     return cast_to(apply1(rules.erfc, widen(x)), dtype_of(x))
 
 
@@ -494,7 +494,7 @@ Erfc: Final = primitive("Erfc", erfc)
 @_documented(1.0, 1.7183)
 def expm1(input: Tensor) -> Tensor:
     """Return exp(x) - 1 for each element x, which is as accurate for small ones."""
-    return apply1(rules.expm1, as_float(input, "expm1"))
+    return apply1(rules.expm1, as_float(input))
 
 
 Expm1: Final = primitive("Expm1", expm1)
@@ -521,7 +521,7 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.softplus`.
     """
-    x = as_float(input, "softplus")
+    x = as_float(input)
     check_type(beta, (int, float), "beta")
     check_type(threshold, (int, float), "threshold")
     if beta == 0:
@@ -546,7 +546,7 @@ def relu(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.relu`.
     """
-    check_tensor(input, "relu")
+    check_tensor(input)
     if dtype_of(input) is dtypes.bool_:
         return copy(input)
     return apply1(rules.relu, input)
@@ -558,7 +558,7 @@ ReLU: Final = primitive("ReLU", relu)
 @_documented(-1.0, -0.2, alpha="The slope below 0, a number.")
 def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
     """Return x for each element x >= 0, and alpha * x below."""
-    x = as_float(input, "leaky_relu")
+    x = as_float(input)
     check_type(alpha, (int, float), "alpha")
     return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
 
@@ -583,8 +583,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.prelu`.
     """
-    x = as_float(input, "prelu")
-    check_tensor(weight, "prelu", "weight")
+    x = as_float(input)
+    check_tensor(weight, "weight")
     channels = x.shape[1:2]
     if weight.shape not in ((1,), channels):
         raise ValueError(
@@ -601,7 +601,7 @@ PReLU: Final = primitive("PReLU", prelu)
 @_documented(7.0, 6.0)
 def relu6(x: Tensor) -> Tensor:
     """Return min(max(x, 0), 6) for each element x."""
-    return apply1(rules.clip, apply1(rules.relu, as_float(x, "relu6", "x")), None, 6.0)
+    return apply1(rules.clip, apply1(rules.relu, as_float(x, "x")), None, 6.0)
 
 
 ReLU6: Final = primitive("ReLU6", relu6)
@@ -610,7 +610,7 @@ ReLU6: Final = primitive("ReLU6", relu6)
 @_documented(1.0, 0.8413, approximate="'none', or 'tanh' for an approximation by tanh.")
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """Return x P(X <= x) for each element x, where X is normally distributed."""
-    own = as_float(input, "gelu")
+    own = as_float(input)
     check_one_of(approximate, ("none", "tanh"), "approximate")
     x = widen(own)
     if approximate == "tanh":
@@ -634,7 +634,7 @@ class GeLU(Primitive):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Apply the operation."""
-        check_category(x, dtypes.FLOAT, "GeLU", "x")
+        check_category(x, dtypes.FLOAT, "x")
         return gelu(x, "tanh")
 
 
@@ -642,7 +642,7 @@ class GeLU(Primitive):
 def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     """Return x for each element x >= 0, and alpha * (exp(x) - 1) below."""
     check_type(alpha, (int, float), "alpha")
-    return _exponential_linear(as_float(input_x, "elu", "input_x"), alpha, 1.0)
+    return _exponential_linear(as_float(input_x, "input_x"), alpha, 1.0)
 
 
 @_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number other than 0.")
@@ -651,13 +651,13 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     check_type(alpha, (int, float), "alpha")
     if alpha == 0:
         raise ValueError("For 'celu', the argument 'alpha' must not be 0.")
-    return _exponential_linear(as_float(x, "celu", "x"), alpha, alpha)
+    return _exponential_linear(as_float(x, "x"), alpha, alpha)
 
 
 @_documented(-1.0, -1.1113)
 def selu(input_x: Tensor) -> Tensor:
     """Return `1.0507 * elu(x, 1.6733)` for each element x."""
-    x = as_float(input_x, "selu", "input_x")
+    x = as_float(input_x, "input_x")
     return mul(_exponential_linear(x, 1.6732632423543772, 1.0), 1.0507009873554805)
 
 
@@ -673,14 +673,14 @@ def _exponential_linear(x: Tensor, alpha: float, scale: float) -> Tensor:
 @_documented(1.0, 0.7311)
 def silu(input: Tensor) -> Tensor:
     """Return x * sigmoid(x) for each element x, also called swish."""
-    x = as_float(input, "silu")
+    x = as_float(input)
     return mul(x, apply1(rules.sigmoid, x))
 
 
 @_documented(1.0, 0.8651)
 def mish(x: Tensor) -> Tensor:
     """Return x * tanh(softplus(x)) for each element x."""
-    values = as_float(x, "mish", "x")
+    values = as_float(x, "x")
     return mul(values, apply1(rules.tanh, apply1(rules.softplus, values)))
 
 
@@ -690,7 +690,7 @@ Mish: Final = primitive("Mish", mish)
 @_documented(1.0, 0.5)
 def softsign(x: Tensor) -> Tensor:
     """Return x / (1 + |x|) for each element x."""
-    values = as_float(x, "softsign", "x")
+    values = as_float(x, "x")
     return div(values, add(apply1(rules.absolute, values), 1.0))
 
 
@@ -700,14 +700,14 @@ Softsign: Final = primitive("Softsign", softsign)
 @_documented(1.0, -0.3133)
 def logsigmoid(x: Tensor) -> Tensor:
     """Return log(sigmoid(x)) for each element x, without overflow."""
-    values = as_float(x, "logsigmoid", "x")
+    values = as_float(x, "x")
     return neg(apply1(rules.softplus, neg(values)))
 
 
 @_documented(1.0, 0.6667)
 def hardsigmoid(input: Tensor) -> Tensor:
     """Return min(max(x / 6 + 0.5, 0), 1) for each element x."""
-    x = as_float(input, "hardsigmoid")
+    x = as_float(input)
     return where(greater_equal(x, 3), 1.0, div(apply1(rules.relu, add(x, 3.0)), 6.0))
 
 
@@ -717,7 +717,7 @@ HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
 @_documented(1.0, 0.6667)
 def hardswish(input: Tensor) -> Tensor:
     """Return x * hardsigmoid(x) for each element x."""
-    x = as_float(input, "hardswish")
+    x = as_float(input)
     return mul(x, div(apply1(rules.clip, add(x, 3.0), 0.0, 6.0), 6.0))
 
 
@@ -742,7 +742,7 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
 
     Source: MindSpore's `mindspore.ops.hardtanh`.
     """
-    check_tensor(input, "hardtanh")
+    check_tensor(input)
     check_type(min_val, (int, float), "min_val")
     check_type(max_val, (int, float), "max_val")
     return minimum(maximum(input, min_val), max_val)
@@ -751,7 +751,7 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
 @_documented(1.0, 0.5, lambd="The threshold, at least 0.")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return each element moved towards 0 by `lambd`, and 0 for smaller ones."""
-    x = as_float(input, "softshrink")
+    x = as_float(input)
     check_number(lambd, "lambd", low=0.0)
     return sub(x, apply1(rules.clip, x, -lambd, lambd))
 
@@ -759,7 +759,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 @_documented(1.0, 1.0, lambd="The threshold.")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return each element, but 0 for those of absolute value up to `lambd`."""
-    x = as_float(input, "hardshrink")
+    x = as_float(input)
     check_type(lambd, (int, float), "lambd")
     return where(less_equal(apply1(rules.absolute, x), lambd), 0.0, x)
 
@@ -791,7 +791,7 @@ def clip(
 
     Source: MindSpore's `mindspore.ops.clip`.
     """
-    check_tensor(input, "clip")
+    check_tensor(input)
     if min is None and max is None:
         raise ValueError("For 'clip', at least one of 'min' and 'max' must be given, got neither.")
     if not isinstance(min, _BOUND):
@@ -802,18 +802,18 @@ def clip(
         value = input
         try:
             if min is not None:
-                value, low = promote_operands(value, min, "clip")
+                value, low = promote_operands(value, min)
                 value = where(less(value, low), low, value)
             if max is not None:
-                value, high = promote_operands(value, max, "clip")
+                value, high = promote_operands(value, max)
                 value = where(greater(value, high), high, value)
             return value
         except ValueError:
             bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
-            raise broadcast_error("clip", input.shape, *bounds) from None
+            raise broadcast_error(input.shape, *bounds) from None
     floats = isinstance(min, float) or isinstance(max, float)
     try:
-        return apply1(rules.clip, as_float(input, "clip") if floats else input, min, max)
+        return apply1(rules.clip, as_float(input) if floats else input, min, max)
     except OverflowError:
         raise ValueError(
             f"For 'clip', the bounds must fit the tensor's type {dtype_of(input)!r}, "
@@ -840,7 +840,7 @@ def floor(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.floor`.
     """
-    check_tensor(input, "floor")
+    check_tensor(input)
     return wrap(device_namespace(input._data).floor(input._data), input)
 
 
@@ -866,8 +866,8 @@ def ceil(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.ceil`.
     """
-    check_tensor(input, "ceil")
-    check_numbers(input, "ceil")
+    check_tensor(input)
+    check_numbers(input)
     return wrap(-device_namespace(input._data).floor(-input._data), input)
 
 
@@ -893,8 +893,8 @@ def trunc(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.trunc`.
     """
-    check_tensor(input, "trunc")
-    check_numbers(input, "trunc")
+    check_tensor(input)
+    check_numbers(input)
     return wrap(device_namespace(input._data).trunc(input._data), input)
 
 
@@ -920,8 +920,8 @@ def frac(x: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.frac`.
     """
-    check_tensor(x, "frac", "x")
-    check_numbers(x, "frac")
+    check_tensor(x, "x")
+    check_numbers(x)
     return sub(x, trunc(x))
 
 
@@ -944,8 +944,8 @@ def round(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.round`.
     """
-    check_tensor(input, "round")
-    check_numbers(input, "round")
+    check_tensor(input)
+    check_numbers(input)
     return wrap(device_namespace(input._data).round(input._data), input)
 
 
@@ -965,7 +965,7 @@ def isnan(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.isnan`.
     """
-    check_tensor(input, "isnan")
+    check_tensor(input)
     return wrap(device_namespace(input._data).isnan(input._data), input)
 
 
@@ -985,7 +985,7 @@ def isinf(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.isinf`.
     """
-    check_tensor(input, "isinf")
+    check_tensor(input)
     return wrap(device_namespace(input._data).isinf(input._data), input)
 
 
@@ -1005,7 +1005,7 @@ def isfinite(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.isfinite`.
     """
-    check_tensor(input, "isfinite")
+    check_tensor(input)
     return wrap(device_namespace(input._data).isfinite(input._data), input)
 
 
@@ -1032,8 +1032,8 @@ def cast(input: Tensor, dtype: dtypes.DTypeLike) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.cast`.
     """
-    check_tensor(input, "cast")
-    return cast_to(input, dtypes.as_dtype(dtype, "cast"))
+    check_tensor(input)
+    return cast_to(input, dtypes.as_dtype(dtype))
 
 
 Cast: Final = primitive("Cast", cast)

@@ -9,7 +9,7 @@ from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, widen
 from minispore.ops.arithmetic import add, maximum, mul
 from minispore.ops.elementwise import clip, sqrt, square
 from minispore.ops.reduction import sum
-from minispore.utils.checks import as_items, check_number, describe_value
+from minispore.utils.checks import as_items, caller, check_number, describe_value
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]
 
@@ -53,7 +53,7 @@ def clip_by_value(
 
     Source: MindSpore's `mindspore.ops.clip_by_value`.
     """
-    return _tree_map(lambda one: clip(one, clip_value_min, clip_value_max), x, "clip_by_value")
+    return _tree_map(lambda one: clip(one, clip_value_min, clip_value_max), x)
 
 
 @overload
@@ -92,38 +92,41 @@ def clip_by_global_norm(
     Source: MindSpore's `mindspore.ops.clip_by_global_norm`. Pascanu, Mikolov and Bengio, "On the
         difficulty of training recurrent neural networks", 2013.
     """
-    caller = "clip_by_global_norm"
-    limit = check_number(clip_norm, "clip_norm", caller)
+    limit = check_number(clip_norm, "clip_norm")
     if limit <= 0:
-        raise ValueError(f"For '{caller}', the argument 'clip_norm' must be > 0, but got {limit}.")
+        raise ValueError(
+            f"For '{caller()}', the argument 'clip_norm' must be > 0, but got {limit}."
+        )
     if use_norm is not None:
-        raise ValueError(f"For '{caller}', the argument 'use_norm' must be None, got {use_norm!r}.")
-    squares = [sum(square(widen(one))) for one in _tensors(x, caller)]
+        raise ValueError(
+            f"For '{caller()}', the argument 'use_norm' must be None, got {use_norm!r}."
+        )
+    squares = [sum(square(widen(one))) for one in _tensors(x)]
     if not squares:
         return ()
     factor = limit / maximum(sqrt(reduce(add, squares)), limit)
 
     def scaled(one: Tensor) -> Tensor:
-        values = as_float(one, caller)
+        values = as_float(one)
         return cast_to(mul(values, factor), dtype_of(values))
 
-    return _tree_map(scaled, x, caller)
+    return _tree_map(scaled, x)
 
 
 def _tree_map(
-    function: Callable[[Tensor], Tensor], x: Tensor | Sequence[Tensor], caller: str
+    function: Callable[[Tensor], Tensor], x: Tensor | Sequence[Tensor]
 ) -> Tensor | tuple[Tensor, ...]:
-    results = tuple(map(function, _tensors(x, caller)))
+    results = tuple(map(function, _tensors(x)))
     return results[0] if isinstance(x, Tensor) else results
 
 
-def _tensors(x: object, caller: str) -> list[Tensor]:
+def _tensors(x: object) -> list[Tensor]:
     """Return the tensors that `x` is or holds."""
     items = (x,) if isinstance(x, Tensor) else as_items(x)
     tensors = [item for item in items or () if isinstance(item, Tensor)]
     if items is None or len(tensors) < len(items):
         raise TypeError(
-            f"For '{caller}', the argument 'x' must be a Tensor, or a list or tuple of Tensors, "
+            f"For '{caller()}', the argument 'x' must be a Tensor, or a list or tuple of Tensors, "
             f"but got {describe_value(x)}."
         )
     return tensors

@@ -43,6 +43,7 @@ from minispore.utils.checks import (
     all_are,
     as_items,
     as_tuple,
+    caller,
     check_arguments,
     check_bool,
     describe_value,
@@ -139,16 +140,16 @@ def _constant(x: Array, value: Array) -> tuple[Array, tuple[Callable[[Array], Ar
     return value, (lambda _: namespace(x).zeros_like(x),)
 
 
-def check_callable(fn: object, caller: str) -> None:
+def check_callable(fn: object) -> None:
     """Raise TypeError unless `fn` can be called."""
     is_function = callable(fn)
     if not is_function:
         raise TypeError(
-            f"For '{caller}', the argument 'fn' must be callable, but got {describe_value(fn)}."
+            f"For '{caller()}', the argument 'fn' must be callable, but got {describe_value(fn)}."
         )
 
 
-def as_weight_sequence(weights: object, caller: str) -> Weights:
+def as_weight_sequence(weights: object) -> Weights:
     """Return a weight, several weights or None as a sequence.
 
     Raises:
@@ -163,14 +164,14 @@ def as_weight_sequence(weights: object, caller: str) -> Weights:
         is_method = callable(weights)
         hint = " Call it to get the parameters." if is_method else ""
         raise TypeError(
-            f"For '{caller}', the argument 'weights' must be a Parameter, or a list or tuple of "
+            f"For '{caller()}', the argument 'weights' must be a Parameter, or a list or tuple of "
             f"them, but got {describe_value(weights)}.{hint}"
         )
     return items
 
 
 def split_sens(
-    args: tuple[object, ...], kwargs: dict[str, object], caller: str
+    args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[tuple[object, ...], object]:
     """Return the arguments without the output gradient, and the output gradient.
 
@@ -183,7 +184,7 @@ def split_sens(
         return args, kwargs.pop("sens")
     if not args:
         raise TypeError(
-            f"For '{caller}' with sens_param=True, the gradient of the output to start from must "
+            f"For '{caller()}' with sens_param=True, the gradient of the output to start from must "
             "be given, as the last argument or as 'sens'."
         )
     return args[:-1], args[-1]
@@ -195,7 +196,6 @@ def compute_gradients(
     kwargs: dict[str, object],
     positions: tuple[int, ...],
     weights: Weights,
-    caller: str,
     *,
     has_aux: bool = False,
     sens: object = None,
@@ -210,7 +210,6 @@ def compute_gradients(
         kwargs: Its keyword arguments.
         positions: The indices of `args` to differentiate with respect to.
         weights: Further tensors to differentiate with respect to.
-        caller: The function that error messages name.
         has_aux: Whether only the first output is differentiated.
         sens: The gradient of the outputs, from which the backward pass starts; None for ones.
 
@@ -222,7 +221,7 @@ def compute_gradients(
         RuntimeError: A position names no argument, or one that is not a tensor.
         ValueError: `sens` has another shape than the outputs, or `has_aux` does not match them.
     """
-    inputs: list[Tensor] = _inputs(args, positions, caller)
+    inputs: list[Tensor] = _inputs(args, positions)
     args = list(args)
     # Inside another differentiation the backward pass is part of what is being differentiated.
     if in_record_block():
@@ -249,7 +248,7 @@ def compute_gradients(
                 x._node = None
         # Pullbacks may call a user's code: it is recorded if the backward pass is differentiated.
         switch_recording(on=nested)
-        seeds = _output_gradients(outputs, sens, has_aux, caller)
+        seeds = _output_gradients(outputs, sens, has_aux)
         backward = _backward_create_graph if nested else _backward_arrays
         return outputs, variables, numbers, backward(seeds, set(numbers), first_number)
 
@@ -293,34 +292,32 @@ def _finished(x: Tensor, gradient: Tensor) -> Tensor:
     return gradient if own.category == FLOAT else cast_to(gradient, own)
 
 
-def _inputs(args: Sequence[object], positions: tuple[int, ...], caller: str) -> list[Tensor]:
+def _inputs(args: Sequence[object], positions: tuple[int, ...]) -> list[Tensor]:
     """Return the arguments at the positions; raise RuntimeError if one is not a tensor."""
     inputs: list[Tensor] = []
     for position in positions:
         if position >= len(args):
             raise RuntimeError(
-                f"For '{caller}', there is no argument {position} to differentiate by: "
+                f"For '{caller()}', there is no argument {position} to differentiate by: "
                 f"the function was called with {len(args)} by position."
             )
         x = args[position]
         if not isinstance(x, Tensor):
             raise RuntimeError(
-                f"For '{caller}', argument {position} of the function must be a Tensor to be "
+                f"For '{caller()}', argument {position} of the function must be a Tensor to be "
                 f"differentiated by, but got {describe_value(x)}."
             )
         inputs.append(x)
     return inputs
 
 
-def _output_gradients(
-    outputs: object, sens: object, has_aux: bool, caller: str
-) -> list[tuple[Tensor, Tensor]]:
+def _output_gradients(outputs: object, sens: object, has_aux: bool) -> list[tuple[Tensor, Tensor]]:
     """Return the outputs to differentiate, each with its gradient: ones, or those of `sens`."""
     if has_aux:
         items = as_items(outputs)
         if not items:
             raise ValueError(
-                f"For '{caller}' with has_aux=True, the function must return several outputs, of "
+                f"For '{caller()}' with has_aux=True, the function must return several outputs, of "
                 f"which the first is differentiated, but it returned {describe_value(outputs)}."
             )
         outputs = items[0]
@@ -328,7 +325,7 @@ def _output_gradients(
     # A number is a constant. Any other value has lost its graph.
     if not tensors and not isinstance(outputs, int | float):
         raise TypeError(
-            f"For '{caller}', the function must return a Tensor to be differentiated, "
+            f"For '{caller()}', the function must return a Tensor to be differentiated, "
             f"but it returned {describe_value(outputs)}."
         )
     if sens is None:
@@ -336,7 +333,7 @@ def _output_gradients(
     gradients = tree_leaves(sens)
     if [y.shape for y in tensors] != [g.shape for g in gradients]:
         raise ValueError(
-            f"For '{caller}', the gradient to start from must have the shape of the output: "
+            f"For '{caller()}', the gradient to start from must have the shape of the output: "
             f"{[y.shape for y in tensors]}, but got {[g.shape for g in gradients]}."
         )
     return list(zip(tensors, gradients, strict=True))
@@ -518,9 +515,12 @@ def value_and_grad(
 
     Source: MindSpore's `mindspore.value_and_grad`.
     """
-    return _make_grad_function(
-        "value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param
-    )
+    both = _make_grad_function(fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+    def value_and_gradients(*args: object, **kwargs: object) -> tuple[object, object]:
+        return both(*args, **kwargs)
+
+    return value_and_gradients
 
 
 @overload
@@ -673,7 +673,7 @@ def grad(
 
     Source: MindSpore's `mindspore.grad`.
     """
-    both = _make_grad_function("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    both = _make_grad_function(fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def gradients(*args: object, **kwargs: object) -> object:
         outputs, result = both(*args, **kwargs)
@@ -715,7 +715,6 @@ def get_grad(gradients: object, identifier: int | Tensor) -> Tensor:
 
 
 def _make_grad_function(
-    caller: str,
     fn: Callable[..., object],
     grad_position: int | Positions | None,
     weights: Parameter | Weights | None,
@@ -724,19 +723,19 @@ def _make_grad_function(
     sens_param: bool,
 ) -> Callable[..., tuple[object, object]]:
     """Return a function that returns the outputs of `fn` and the requested gradients."""
-    positions = _positions(grad_position, weights, caller)
-    check_callable(fn, caller)
-    check_bool(has_aux, "has_aux", caller)
-    check_bool(return_ids, "return_ids", caller)
-    check_bool(sens_param, "sens_param", caller)
-    chosen = as_weight_sequence(weights, caller)
+    positions = _positions(grad_position, weights)
+    check_callable(fn)
+    check_bool(has_aux, "has_aux")
+    check_bool(return_ids, "return_ids")
+    check_bool(sens_param, "sens_param")
+    chosen = as_weight_sequence(weights)
 
     def both(*args: object, **kwargs: object) -> tuple[object, object]:
         sens = None
         if sens_param:
-            args, sens = split_sens(args, kwargs, caller)
+            args, sens = split_sens(args, kwargs)
         derivative = compute_gradients(
-            fn, args, kwargs, positions, chosen, caller, has_aux=has_aux, sens=sens
+            fn, args, kwargs, positions, chosen, has_aux=has_aux, sens=sens
         )
         by_position: Sequence[object] = derivative.inputs
         by_weight: Sequence[object] = derivative.weights
@@ -749,11 +748,12 @@ def _make_grad_function(
     return both
 
 
-def _positions(grad_position: object, weights: object, caller: str) -> tuple[int, ...]:
+def _positions(grad_position: object, weights: object) -> tuple[int, ...]:
     if grad_position is None:
         if weights is None:
             raise ValueError(
-                f"For '{caller}', 'grad_position' and 'weights' must not be None at the same time."
+                f"For '{caller()}', 'grad_position' and 'weights' must not be None at the same "
+                "time."
             )
         return ()
     if type(grad_position) is int and grad_position >= 0:
@@ -763,12 +763,12 @@ def _positions(grad_position: object, weights: object, caller: str) -> tuple[int
     positions = tuple(i for i in items if isinstance(i, int) and not isinstance(i, bool))
     if len(positions) < len(items):
         raise TypeError(
-            f"For '{caller}', the argument 'grad_position' must be an int or a tuple of ints, "
+            f"For '{caller()}', the argument 'grad_position' must be an int or a tuple of ints, "
             f"but got {describe_value(grad_position)}."
         )
     if any(i < 0 for i in positions):
         raise ValueError(
-            f"For '{caller}', the argument 'grad_position' must not be negative, "
+            f"For '{caller()}', the argument 'grad_position' must not be negative, "
             f"but got {describe_value(grad_position)}."
         )
     return positions
@@ -872,21 +872,18 @@ class GradOperation(Generic[G_co, G1_co]):
         Raises:
             ValueError: `get_by_list` is True, `weights` is None, and `fn` is not a Cell.
         """
-        check_callable(fn, "GradOperation")
+        check_callable(fn)
 
         def gradients(*args: object, **kwargs: object) -> object:
-            caller = "GradOperation"
             chosen = self._weights(fn, weights)
             sens = None
             if self.sens_param:
-                args, sens = split_sens(args, kwargs, caller)
+                args, sens = split_sens(args, kwargs)
             if self.get_all:
                 positions = tuple(i for i, x in enumerate(args) if isinstance(x, Tensor))
             else:
                 positions = () if self.get_by_list else (0,)
-            _, inputs, by_weight = compute_gradients(
-                fn, args, kwargs, positions, chosen, caller, sens=sens
-            )
+            _, inputs, by_weight = compute_gradients(fn, args, kwargs, positions, chosen, sens=sens)
             if not self.get_by_list:
                 return inputs if self.get_all else inputs[0]
             second = by_weight[0] if isinstance(weights, Tensor) else by_weight
@@ -898,7 +895,7 @@ class GradOperation(Generic[G_co, G1_co]):
         if not self.get_by_list:
             return ()
         if weights is not None:
-            return as_weight_sequence(weights, "GradOperation")
+            return as_weight_sequence(weights)
         trainable: Callable[[], Weights] | None = getattr(fn, "trainable_params", None)
         if trainable is None:
             raise ValueError(

@@ -42,6 +42,7 @@ from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permu
 from minispore.utils.checks import (
     as_items,
     as_tuple,
+    caller,
     check_bool,
     check_int,
     check_type,
@@ -111,7 +112,7 @@ def assign_at(input: Tensor, index: object, value: Tensor | Values) -> None:
     values = _as_values_for(input, value)
     try:
         # The values may be on another device.
-        data = to_device(values._data, device_of(input._data), "setitem")
+        data = to_device(values._data, device_of(input._data))
         device_namespace(input._data).assign(input._data, key, data)
     except (IndexError, ValueError) as error:
         raise type(error)(f"For item assignment at [{_on_one_line(index)}]: {error}.") from None
@@ -145,9 +146,9 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
 
     Source: MindSpore's `mindspore.ops.gather`.
     """
-    check_tensor(input_params, "gather", "input_params")
-    place = normalize_axis_index(axis, input_params.ndim, "axis", "gather")
-    check_category(input_indices, dtypes.INTEGER, "gather", "input_indices")
+    check_tensor(input_params, "input_params")
+    place = normalize_axis_index(axis, input_params.ndim, "axis")
+    check_category(input_indices, dtypes.INTEGER, "input_indices")
     check_int(batch_dims, "batch_dims", low=0, high=min(place, input_indices.ndim))
     batch = input_params.shape[:batch_dims]
     if batch != input_indices.shape[:batch_dims]:
@@ -157,7 +158,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
         )
     if not batch_dims:
         index = (slice(None),) * place + (input_indices._data,)
-        return _getitem_with_caller(input_params, index, "gather")
+        return _getitem_with_caller(input_params, index)
     # One index for all batch axes, broadcast with the indices; numpy puts their axes first.
     inner = place - batch_dims
     others = (1,) * (input_indices.ndim - batch_dims)
@@ -165,7 +166,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
     flat = apply1(reshape, input_params, (prod(batch), *input_params.shape[batch_dims:]))
     rows = to_device_of(places, flat._data)
     index = (rows, *(slice(None),) * inner, input_indices._data)
-    found = _getitem_with_caller(flat, index, "gather")
+    found = _getitem_with_caller(flat, index)
     count = input_indices.ndim
     order = (*range(batch_dims), *range(count, count + inner), *range(batch_dims, count))
     return permute(found, (*order, *range(count + inner, found.ndim))) if inner else found
@@ -193,9 +194,9 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.gather_elements`.
     """
-    check_tensor(input, "gather_elements")
-    places = _places_along(input, dim, index, "dim", "gather_elements")
-    return _getitem_with_caller(input, places, "gather_elements")
+    check_tensor(input)
+    places = _places_along(input, dim, index, "dim")
+    return _getitem_with_caller(input, places)
 
 
 GatherD: Final = primitive("GatherD", gather_elements)
@@ -223,8 +224,8 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.gather_nd`.
     """
-    check_tensor(input_x, "gather_nd", "input_x")
-    check_category(indices, dtypes.INTEGER, "gather_nd", "indices")
+    check_tensor(input_x, "input_x")
+    check_category(indices, dtypes.INTEGER, "indices")
     count = indices.shape[-1] if indices.ndim else 0
     if not 0 < count <= input_x.ndim:
         raise ValueError(
@@ -232,7 +233,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
             f"number of axes of 'input_x', but the shape is {indices.shape}."
         )
     index = tuple(indices._data[..., i] for i in range(count))
-    return _getitem_with_caller(input_x, index, "gather_nd")
+    return _getitem_with_caller(input_x, index)
 
 
 GatherNd: Final = primitive("GatherNd", gather_nd)
@@ -260,21 +261,20 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
 
     Source: MindSpore's `mindspore.ops.unsorted_segment_sum`.
     """
-    caller = "unsorted_segment_sum"
-    check_tensor(input_x, caller, "input_x")
-    check_numbers(input_x, caller)
-    check_category(segment_ids, dtypes.INTEGER, caller, "segment_ids")
-    check_int(num_segments, "num_segments", caller, low=1, high=(1 << 31) - 1)
+    check_tensor(input_x, "input_x")
+    check_numbers(input_x)
+    check_category(segment_ids, dtypes.INTEGER, "segment_ids")
+    check_int(num_segments, "num_segments", low=1, high=(1 << 31) - 1)
     count = segment_ids.ndim
     if not count or input_x.shape[:count] != segment_ids.shape:
         raise ValueError(
-            f"For '{caller}', the shape of 'segment_ids' must be that of the first axes of "
+            f"For '{caller()}', the shape of 'segment_ids' must be that of the first axes of "
             f"'input_x', {input_x.shape}, but is {segment_ids.shape}."
         )
     numbers = to_host(segment_ids._data)
     if (numbers >= num_segments).any():
         raise ValueError(
-            f"For '{caller}', 'segment_ids' must be below {num_segments}, the argument "
+            f"For '{caller()}', 'segment_ids' must be below {num_segments}, the argument "
             f"'num_segments', but got {numbers.max()}."
         )
     # Negative numbers get a sum of their own, which is dropped.
@@ -303,7 +303,7 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
 
     Source: MindSpore's `mindspore.ops.unique`.
     """
-    check_tensor(input, "unique")
+    check_tensor(input)
     host = to_host(input._data)
     _, first, inverse = np.unique(host, return_index=True, return_inverse=True)
     order = first.argsort()
@@ -335,15 +335,15 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.index_select`.
     """
-    check_tensor(input, "index_select")
-    place = normalize_axis_index(axis, input.ndim, "axis", "index_select")
-    check_category(index, dtypes.INTEGER, "index_select", "index")
+    check_tensor(input)
+    place = normalize_axis_index(axis, input.ndim, "axis")
+    check_category(index, dtypes.INTEGER, "index")
     if index.ndim != 1:
         raise ValueError(
             f"For 'index_select', the argument 'index' must have one axis, but its shape is "
             f"{index.shape}."
         )
-    return _getitem_with_caller(input, (slice(None),) * place + (index._data,), "index_select")
+    return _getitem_with_caller(input, (slice(None),) * place + (index._data,))
 
 
 def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
@@ -370,8 +370,8 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Te
 
     Source: MindSpore's `mindspore.ops.scatter`.
     """
-    check_tensor(input, "scatter")
-    places = _places_along(input, axis, index, "axis", "scatter")
+    check_tensor(input)
+    places = _places_along(input, axis, index, "axis")
     if not isinstance(src, Variable):
         check_type(src, (Variable, int, float), "src")
     elif src.shape != index.shape:
@@ -405,12 +405,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.masked_select`.
     """
-    check_tensor(input, "masked_select")
-    check_category(mask, dtypes.BOOL, "masked_select", "mask")
+    check_tensor(input)
+    check_category(mask, dtypes.BOOL, "mask")
     try:
         shape = np.broadcast_shapes(input.shape, mask.shape)
     except ValueError:
-        raise broadcast_error("masked_select", input.shape, mask.shape) from None
+        raise broadcast_error(input.shape, mask.shape) from None
     chosen = broadcast_to(wrap(mask._data, mask), shape)._data
     return apply1(rules.getitem, broadcast_to(input, shape), (chosen,))
 
@@ -439,7 +439,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, 
 
     Source: MindSpore's `mindspore.ops.nonzero`.
     """
-    check_tensor(input, "nonzero")
+    check_tensor(input)
     check_bool(as_tuple, "as_tuple")
     if input.ndim == 0:
         raise ValueError("For 'nonzero', the argument 'input' must have axes, but has none.")
@@ -471,10 +471,10 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
     Source: MindSpore's `mindspore.ops.diagonal`.
     """
-    check_tensor(input, "diagonal")
+    check_tensor(input)
     check_int(offset, "offset")
-    row = normalize_axis_index(dim1, input.ndim, "dim1", "diagonal")
-    column = normalize_axis_index(dim2, input.ndim, "dim2", "diagonal")
+    row = normalize_axis_index(dim1, input.ndim, "dim1")
+    column = normalize_axis_index(dim2, input.ndim, "dim2")
     if row == column:
         raise ValueError(f"For 'diagonal', 'dim1' and 'dim2' must differ, but both are {dim1}.")
     others = [i for i in range(input.ndim) if i not in {row, column}]
@@ -519,7 +519,7 @@ def one_hot(
 
     Source: MindSpore's `mindspore.ops.one_hot`.
     """
-    check_category(indices, dtypes.INTEGER, "one_hot", "indices")
+    check_category(indices, dtypes.INTEGER, "indices")
     check_int(depth, "depth", low=0, high=(1 << 31) - 1)
     check_int(axis, "axis", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
@@ -567,28 +567,27 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor
 
     Source: MindSpore's `mindspore.ops.masked_fill`.
     """
-    caller = "masked_fill"
-    check_tensor(input_x, caller, "input_x")
-    check_category(mask, dtypes.BOOL, caller, "mask")
+    check_tensor(input_x, "input_x")
+    check_category(mask, dtypes.BOOL, "mask")
     if not isinstance(value, Variable):
-        check_type(value, (Variable, bool, int, float), "value", caller)
-        filling = promote_operands(input_x, value, caller)[1]
+        check_type(value, (Variable, bool, int, float), "value")
+        filling = promote_operands(input_x, value)[1]
     elif value.ndim:
         raise ValueError(
-            f"For '{caller}', a Tensor 'value' must have no axes, but its shape is {value.shape}."
+            f"For '{caller()}', a Tensor 'value' must have no axes, but its shape is {value.shape}."
         )
     else:
         filling = value
     own = dtype_of(input_x)
     if dtype_of(filling).category > own.category:
         raise TypeError(
-            f"For '{caller}', the argument 'value' must fit the type of 'input_x', {own!r}, "
+            f"For '{caller()}', the argument 'value' must fit the type of 'input_x', {own!r}, "
             f"but got {dtype_of(filling)!r}."
         )
     try:
         return apply3(where, wrap(mask._data, input_x), cast_to(filling, own), input_x)
     except ValueError:
-        raise broadcast_error(caller, input_x.shape, mask.shape) from None
+        raise broadcast_error(input_x.shape, mask.shape) from None
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
@@ -611,7 +610,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.tril`.
     """
-    return _triangle(input, diagonal, "tril")
+    return _triangle(input, diagonal, "lower")
 
 
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
@@ -634,15 +633,15 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.triu`.
     """
-    return _triangle(input, diagonal, "triu")
+    return _triangle(input, diagonal, "upper")
 
 
-def _triangle(x: Tensor, diagonal: int, caller: str) -> Tensor:
-    check_tensor(x, caller)
-    check_int(diagonal, "diagonal", caller)
+def _triangle(x: Tensor, diagonal: int, part: Literal["lower", "upper"]) -> Tensor:
+    check_tensor(x)
+    check_int(diagonal, "diagonal")
     if x.ndim < 2:
         raise ValueError(
-            f"For '{caller}', the argument 'input' must have two axes or more, "
+            f"For '{caller()}', the argument 'input' must have two axes or more, "
             f"but its shape is {x.shape}."
         )
     rows, columns = x.shape[-2:]
@@ -651,7 +650,7 @@ def _triangle(x: Tensor, diagonal: int, caller: str) -> Tensor:
     column = xp.arange(0, columns, 1, counted)
     # Beyond the corners nothing changes, and any number fits.
     edge = row + max(-rows - 1, min(columns, diagonal))
-    kept = column <= edge if caller == "tril" else column >= edge
+    kept = column <= edge if part == "lower" else column >= edge
     zero = xp.zeros((), x._data.dtype)
     return apply3(where, wrap(kept, x), x, wrap(zero, x))
 
@@ -694,17 +693,15 @@ def _as_numpy_index(item: object) -> HostArray | None:
     return item if is_ndarray(item) else None
 
 
-def _places_along(
-    input: Tensor, axis: int, index: Tensor, name: str, caller: str
-) -> tuple[Array, ...]:
+def _places_along(input: Tensor, axis: int, index: Tensor, name: str) -> tuple[Array, ...]:
     """Return the position of each element of `index`, which selects along one axis."""
-    check_category(index, dtypes.INTEGER, caller, "index")
+    check_category(index, dtypes.INTEGER, "index")
     if index.ndim != input.ndim:
         raise ValueError(
-            f"For '{caller}', 'index' must have {input.ndim} axes like 'input', "
+            f"For '{caller()}', 'index' must have {input.ndim} axes like 'input', "
             f"but its shape is {index.shape}."
         )
-    place = normalize_axis_index(axis, input.ndim, name, caller)
+    place = normalize_axis_index(axis, input.ndim, name)
     return tuple(index._data if i == place else _indices_along(i, index) for i in range(index.ndim))
 
 
@@ -717,18 +714,18 @@ def _indices_along(axis: int, x: Tensor) -> Array:
 
 def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
     """Return `value` as a variable of the type of `input`."""
-    values = value if isinstance(value, Variable) else promote_operands(input, value, "setitem")[1]
+    values = value if isinstance(value, Variable) else promote_operands(input, value)[1]
     if values.ndim and prod(values.shape) == 1:
         # One element fits everywhere, even where there are no axes.
         values = apply1(reshape, values, ())
     return cast_to(values, dtype_of(input))
 
 
-def _getitem_with_caller(x: Tensor, index: tuple[object, ...], caller: str) -> Tensor:
+def _getitem_with_caller(x: Tensor, index: tuple[object, ...]) -> Tensor:
     try:
         return apply1(rules.getitem, x, index)
     except IndexError as error:
-        raise IndexError(f"For '{caller}', {error}.") from None
+        raise IndexError(f"For '{caller()}', {error}.") from None
 
 
 def _as_number(value: object, name: str) -> float:
@@ -741,7 +738,7 @@ def _as_number(value: object, name: str) -> float:
             )
         value = to_host(value._data).item()
     if not isinstance(value, int | float):
-        check_type(value, (Variable, int, float), name, "one_hot")
+        check_type(value, (Variable, int, float), name)
     return cast("float", value)
 
 
@@ -831,14 +828,14 @@ class StridedSlice(Primitive):
         strides: tuple[int, ...],
     ) -> Tensor:
         """Apply the operation."""
-        check_tensor(input_x, "StridedSlice", "input_x")
+        check_tensor(input_x, "input_x")
         if not len(begin) == len(end) == len(strides):
             raise ValueError(
                 "For 'StridedSlice', 'begin', 'end' and 'strides' must be of one length, but got "
                 f"{begin}, {end} and {strides}."
             )
         return _getitem_with_caller(
-            input_x, tuple(map(self._item, range(len(begin)), begin, end, strides)), "StridedSlice"
+            input_x, tuple(map(self._item, range(len(begin)), begin, end, strides))
         )
 
     def _item(self, i: int, begin: int, end: int, stride: int) -> object:

@@ -25,6 +25,7 @@ from minispore.ops.manipulation import take_places
 from minispore.ops.pooling import check_images
 from minispore.utils.checks import (
     as_items,
+    caller,
     check_bool,
     check_int,
     check_number,
@@ -62,15 +63,15 @@ class ResizeNearestNeighbor(Primitive):
         half_pixel_centers: bool = False,
     ) -> None:
         check_type(size, (tuple, list), "size")
-        self.size: tuple[int, int] = as_pair(tuple(size), "size", "ResizeNearestNeighbor")
+        self.size: tuple[int, int] = as_pair(tuple(size), "size")
         check_bool(align_corners, "align_corners")
         check_one_of(half_pixel_centers, (False,), "half_pixel_centers")
         self.align_corners = align_corners
 
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
-        check_tensor(input_x, "ResizeNearestNeighbor", "input_x")
-        check_images(input_x, "input_x", "ResizeNearestNeighbor")
+        check_tensor(input_x, "input_x")
+        check_images(input_x, "input_x")
         x = input_x
         for axis, new in zip((2, 3), self.size, strict=True):
             x = take_places(x, axis, self._places(x.shape[axis], new))
@@ -118,30 +119,29 @@ def interpolate(
 
     Source: MindSpore's `mindspore.ops.interpolate`.
     """
-    caller = "interpolate"
-    check_category(input, dtypes.FLOAT, caller)
-    check_one_of(mode, _AXES_OF_MODE, "mode", caller)
-    check_type(align_corners, bool, "align_corners", caller, allow_none=True)
-    check_type(recompute_scale_factor, bool, "recompute_scale_factor", caller, allow_none=True)
+    check_category(input, dtypes.FLOAT)
+    check_one_of(mode, _AXES_OF_MODE, "mode")
+    check_type(align_corners, bool, "align_corners", allow_none=True)
+    check_type(recompute_scale_factor, bool, "recompute_scale_factor", allow_none=True)
     if input.ndim not in _AXES_OF_MODE[mode] or 0 in input.shape[2:]:
         raise ValueError(
-            f"For '{caller}', the argument 'input' must have {_AXES_OF_MODE[mode][0]} axes for the "
-            f"mode {mode!r}, none of length 0, but its shape is {input.shape}."
+            f"For '{caller()}', the argument 'input' must have {_AXES_OF_MODE[mode][0]} axes for "
+            f"the mode {mode!r}, none of length 0, but its shape is {input.shape}."
         )
     linear = mode.endswith("linear")
     if align_corners is not None and not linear:
         raise ValueError(
-            f"For '{caller}', the argument 'align_corners' must be None in the mode {mode!r}, but "
-            f"got {align_corners}."
+            f"For '{caller()}', the argument 'align_corners' must be None in the mode {mode!r}, "
+            f"but got {align_corners}."
         )
     if (size is None) == (scale_factor is None):
         raise ValueError(
-            f"For '{caller}', one of 'size' and 'scale_factor' must be given, but they are "
+            f"For '{caller()}', one of 'size' and 'scale_factor' must be given, but they are "
             f"{describe_value(size)} and {describe_value(scale_factor)}."
         )
     if (scale_factor is not None) != bool(recompute_scale_factor):
         raise ValueError(
-            f"For '{caller}', the argument 'recompute_scale_factor' must be True with "
+            f"For '{caller()}', the argument 'recompute_scale_factor' must be True with "
             f"'scale_factor', and only then, as in MindSpore, but got {recompute_scale_factor}."
         )
     x = widen(input)
@@ -184,9 +184,9 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
             f"{describe_value(given)}."
         )
     if name == "size":
-        return [check_int(value, name, "interpolate", low=1, high=_LONGEST) for value in values]
+        return [check_int(value, name, low=1, high=_LONGEST) for value in values]
     return [
-        int(n * check_number(value, name, "interpolate", low=1 / n, high=_LONGEST))
+        int(n * check_number(value, name, low=1 / n, high=_LONGEST))
         for n, value in zip(old, values, strict=True)
     ]
 

@@ -36,6 +36,7 @@ from minispore.ops.manipulation import (
 from minispore.ops.reduction import sum as reduce_sum
 from minispore.utils.checks import (
     as_items,
+    caller,
     check_bool,
     check_int,
     check_one_of,
@@ -91,9 +92,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Source: MindSpore's `mindspore.ops.matmul`.
     """
     if not isinstance(input, Variable) or not isinstance(other, Variable):
-        check_tensor(input, "matmul")
-        check_tensor(other, "matmul", "other")
-    x, y = promote_operands(input, other, "matmul")
+        check_tensor(input)
+        check_tensor(other, "other")
+    x, y = promote_operands(input, other)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[max(y.ndim - 2, 0)]:
         raise ValueError(
             f"For 'matmul', the last length of 'input' must be the last but one of 'other', "
@@ -127,7 +128,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.mm`.
     """
-    return _product_of_axes(input, mat2, "mm", "input", "mat2", 2, 2)
+    return _product_of_axes(input, mat2, "input", "mat2", 2, 2)
 
 
 def mv(mat: Tensor, vec: Tensor) -> Tensor:
@@ -150,21 +151,19 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.mv`.
     """
-    return _product_of_axes(mat, vec, "mv", "mat", "vec", 2, 1)
+    return _product_of_axes(mat, vec, "mat", "vec", 2, 1)
 
 
-def _product_of_axes(
-    x: Tensor, y: Tensor, caller: str, left: str, right: str, m: int, n: int
-) -> Tensor:
-    check_tensor(x, caller, left)
-    check_tensor(y, caller, right)
+def _product_of_axes(x: Tensor, y: Tensor, left: str, right: str, m: int, n: int) -> Tensor:
+    check_tensor(x, left)
+    check_tensor(y, right)
     if (x.ndim, y.ndim) != (m, n) or x.shape[-1] != y.shape[0]:
         raise ValueError(
-            f"For '{caller}', '{left}' and '{right}' must have {m} and {n} axes and the last "
+            f"For '{caller()}', '{left}' and '{right}' must have {m} and {n} axes and the last "
             f"length of '{left}' must be the first of '{right}', but the shapes are {x.shape} and "
             f"{y.shape}."
         )
-    return matmul(*promote_operands(x, y, caller))
+    return matmul(*promote_operands(x, y))
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
@@ -188,15 +187,15 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.dot`.
     """
-    check_tensor(input, "dot")
-    check_tensor(other, "dot", "other")
+    check_tensor(input)
+    check_tensor(other, "other")
     if min(input.ndim, other.ndim) < 2 or input.shape[-1] != other.shape[-2]:
         raise ValueError(
             "For 'dot', the operands must have two axes or more and the last length of 'input' "
             f"must be the last but one of 'other', but the shapes are {input.shape} and "
             f"{other.shape}."
         )
-    x, y = promote_operands(input, other, "dot")
+    x, y = promote_operands(input, other)
     length, others = x.shape[-1], (*y.shape[:-2], y.shape[-1])
     rows = reshape(x, (prod(x.shape[:-1]), length))
     columns = reshape(movedim(y, -2, 0), (length, prod(others)))
@@ -296,21 +295,21 @@ def _equation_and_operands(
         items = items[:-1:2]
     tensors: list[Tensor] = []
     for i, x in enumerate(items):
-        check_tensor(x, "einsum", f"operands[{i}]")
+        check_tensor(x, f"operands[{i}]")
         if not isinstance(x, Sequence):
-            check_numbers(x, "einsum")
+            check_numbers(x)
             tensors.append(x)
     if not tensors:
         raise ValueError("For 'einsum', the argument 'operands' must have a tensor, but got none.")
     for i in range(1, len(tensors)):
-        tensors[0], tensors[i] = promote_operands(tensors[0], tensors[i], "einsum")
+        tensors[0], tensors[i] = promote_operands(tensors[0], tensors[i])
     return text, [cast_to(x, dtype_of(tensors[0])) for x in tensors]
 
 
 def _axis_name(item: object) -> str:
     if item is Ellipsis:
         return "..."
-    return ascii_letters[check_int(item, "operands", "einsum", low=0, high=51)]
+    return ascii_letters[check_int(item, "operands", low=0, high=51)]
 
 
 def _axis_labels(term: str, shape: Shape, equation: str) -> _Labels:
@@ -407,9 +406,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.outer`.
     """
-    check_tensor(input, "outer")
-    check_tensor(vec2, "outer", "vec2")
-    x, y = promote_operands(input, vec2, "outer")
+    check_tensor(input)
+    check_tensor(vec2, "vec2")
+    x, y = promote_operands(input, vec2)
     return mul(reshape(x, (prod(x.shape), 1)), reshape(y, (prod(y.shape),)))
 
 
@@ -441,8 +440,8 @@ def addmm(
 
     Source: MindSpore's `mindspore.ops.addmm`.
     """
-    product = _product_of_axes(mat1, mat2, "addmm", "mat1", "mat2", 2, 2)
-    return _weighted_sum(input, product, beta, alpha, "addmm")
+    product = _product_of_axes(mat1, mat2, "mat1", "mat2", 2, 2)
+    return _weighted_sum(input, product, beta, alpha)
 
 
 def addmv(
@@ -470,8 +469,8 @@ def addmv(
 
     Source: MindSpore's `mindspore.ops.addmv`.
     """
-    product = _product_of_axes(mat, vec, "addmv", "mat", "vec", 2, 1)
-    return _weighted_sum(input, product, beta, alpha, "addmv")
+    product = _product_of_axes(mat, vec, "mat", "vec", 2, 1)
+    return _weighted_sum(input, product, beta, alpha)
 
 
 def baddbmm(
@@ -500,19 +499,17 @@ def baddbmm(
 
     Source: MindSpore's `mindspore.ops.baddbmm`.
     """
-    return _weighted_sum(
-        input, _bmm(batch1, batch2, "baddbmm", "batch1", "batch2"), beta, alpha, "baddbmm"
-    )
+    return _weighted_sum(input, _bmm(batch1, batch2, "batch1", "batch2"), beta, alpha)
 
 
-def _weighted_sum(x: Tensor, y: Tensor, beta: Number, alpha: Number, caller: str) -> Tensor:
-    check_tensor(x, caller)
-    check_type(beta, (int, float), "beta", caller)
-    check_type(alpha, (int, float), "alpha", caller)
+def _weighted_sum(x: Tensor, y: Tensor, beta: Number, alpha: Number) -> Tensor:
+    check_tensor(x)
+    check_type(beta, (int, float), "beta")
+    check_type(alpha, (int, float), "alpha")
     try:
         return add(mul(x, beta), mul(y, alpha))
     except ValueError:
-        raise broadcast_error(caller, x.shape, y.shape) from None
+        raise broadcast_error(x.shape, y.shape) from None
 
 
 def trace(input: Tensor) -> Tensor:
@@ -534,7 +531,7 @@ def trace(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.trace`.
     """
-    check_tensor(input, "trace")
+    check_tensor(input)
     if input.ndim != 2:
         raise ValueError(
             f"For 'trace', the argument 'input' must have two axes, but its shape is {input.shape}."
@@ -563,23 +560,23 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.bmm`.
     """
-    return _bmm(input_x, mat2, "bmm", "input_x", "mat2")
+    return _bmm(input_x, mat2, "input_x", "mat2")
 
 
-def _bmm(x: Tensor, y: Tensor, caller: str, left: str, right: str) -> Tensor:
-    check_tensor(x, caller, left)
-    check_tensor(y, caller, right)
+def _bmm(x: Tensor, y: Tensor, left: str, right: str) -> Tensor:
+    check_tensor(x, left)
+    check_tensor(y, right)
     if min(x.ndim, y.ndim) < 2 or x.shape[:-2] != y.shape[:-2]:
         raise ValueError(
-            f"For '{caller}', '{left}' and '{right}' must be stacks of as many matrices, "
+            f"For '{caller()}', '{left}' and '{right}' must be stacks of as many matrices, "
             f"but the shapes are {x.shape} and {y.shape}."
         )
     if x.shape[-1] != y.shape[-2]:
         raise ValueError(
-            f"For '{caller}', the last length of '{left}' must be the last but one of '{right}', "
+            f"For '{caller()}', the last length of '{left}' must be the last but one of '{right}', "
             f"but the shapes are {x.shape} and {y.shape}."
         )
-    return apply2(rules.matmul, *promote_operands(x, y, caller))
+    return apply2(rules.matmul, *promote_operands(x, y))
 
 
 def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -603,23 +600,23 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.dense`.
     """
-    check_tensor(input, "dense")
-    check_tensor(weight, "dense", "weight")
+    check_tensor(input)
+    check_tensor(weight, "weight")
     own, kernel = input.shape, weight.shape
     if len(kernel) != 2 or not own or own[-1] != kernel[1]:
         raise ValueError(
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
             f"shapes are {own} and {kernel}."
         )
-    x, w = promote_operands(input, weight, "dense")
+    x, w = promote_operands(input, weight)
     if bias is None:
         return matmul(x, swapaxes(w, 0, 1))
-    check_tensor(bias, "dense", "bias")
+    check_tensor(bias, "bias")
     if bias.shape != kernel[:1]:
         raise ValueError(
             f"For 'dense', 'bias' must be of shape {kernel[:1]}, but got {bias.shape}."
         )
-    x, b = promote_operands(x, bias, "dense")
+    x, b = promote_operands(x, bias)
     if len(own) == 2:
         return apply3(rules.dense, x, w, b)
     rows = reshape(x, (prod(own[:-1]), own[-1]))
@@ -646,8 +643,8 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.bias_add`.
     """
-    check_tensor(input_x, "bias_add", "input_x")
-    check_tensor(bias, "bias_add", "bias")
+    check_tensor(input_x, "input_x")
+    check_tensor(bias, "bias")
     if input_x.ndim < 2 or bias.shape != input_x.shape[1:2]:
         raise ValueError(
             "For 'bias_add', the argument 'bias' must have as many elements as 'input_x' has "
@@ -681,9 +678,8 @@ class BiasAdd(Primitive):
 
 class _Product(Primitive):
     def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
-        caller = type(self).__name__
-        check_bool(transpose_a, "transpose_a", caller)
-        check_bool(transpose_b, "transpose_b", caller)
+        check_bool(transpose_a, "transpose_a")
+        check_bool(transpose_b, "transpose_b")
         self.transpose_a = transpose_a
         self.transpose_b = transpose_b
 

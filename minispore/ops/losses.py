@@ -39,7 +39,7 @@ from minispore.ops.elementwise import log
 from minispore.ops.indexing import one_hot
 from minispore.ops.manipulation import check_nonempty, permute
 from minispore.ops.reduction import mean, sum
-from minispore.utils.checks import check_int, check_one_of, check_type
+from minispore.utils.checks import caller, check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def mse_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Te
 
     Source: MindSpore's `mindspore.ops.mse_loss`.
     """
-    x = _difference(input, target, reduction, "mse_loss")
-    return apply_reduction(apply1(elementwise.square, as_float(x, "mse_loss")), reduction)
+    x = _difference(input, target, reduction)
+    return apply_reduction(apply1(elementwise.square, as_float(x)), reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
@@ -108,11 +108,11 @@ def l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Ten
 
     Source: MindSpore's `mindspore.ops.l1_loss`.
     """
-    x = _difference(input, target, reduction, "l1_loss")
+    x = _difference(input, target, reduction)
     return apply_reduction(apply1(elementwise.absolute, x), reduction)
 
 
-def warn_of_broadcasting(input: Tensor, target: Tensor, caller: str) -> None:
+def warn_of_broadcasting(input: Tensor, target: Tensor) -> None:
     """Warn if two shapes differ, unless one of them is a scalar's.
 
     With outputs of shape (N, 1) and labels of shape (N,) every output is compared with every
@@ -120,9 +120,9 @@ def warn_of_broadcasting(input: Tensor, target: Tensor, caller: str) -> None:
     """
     if input.shape != target.shape and input.shape and target.shape:
         warn_at_caller(
-            f"For '{caller}', the predictions are of shape {input.shape} and the targets of shape "
-            f"{target.shape}. They are broadcast, which is hardly what is meant: reshape one of "
-            "them, so that the shapes are the same."
+            f"For '{caller()}', the predictions are of shape {input.shape} and the targets of "
+            f"shape {target.shape}. They are broadcast, which is hardly what is meant: reshape one "
+            "of them, so that the shapes are the same."
         )
 
 
@@ -133,17 +133,17 @@ def apply_reduction(losses: Tensor, reduction: Reduction) -> Tensor:
     return sum(losses, dtype=dtype_of(losses)) if reduction == "sum" else losses
 
 
-def _difference(input: Tensor, target: Tensor, reduction: Reduction, caller: str) -> Tensor:
-    check_tensor(input, caller)
-    check_tensor(target, caller, "target")
-    check_one_of(reduction, REDUCTIONS, "reduction", caller)
-    x, y = promote_operands(input, target, caller)
-    check_numbers(x, caller)
+def _difference(input: Tensor, target: Tensor, reduction: Reduction) -> Tensor:
+    check_tensor(input)
+    check_tensor(target, "target")
+    check_one_of(reduction, REDUCTIONS, "reduction")
+    x, y = promote_operands(input, target)
+    check_numbers(x)
     try:
         difference = apply2(arithmetic.subtract, x, y)
     except ValueError:
-        raise broadcast_error(caller, input.shape, target.shape) from None
-    warn_of_broadcasting(input, target, caller)
+        raise broadcast_error(input.shape, target.shape) from None
+    warn_of_broadcasting(input, target)
     return difference
 
 
@@ -151,9 +151,8 @@ _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
 class ClassificationLossOptions(NamedTuple):
-    """The options of a classification loss, and the names that its messages use."""
+    """The options of a classification loss, and the names of its arguments in errors."""
 
-    caller: str
     names: tuple[str, str]
     weight: Tensor | None
     ignore_index: int | None
@@ -197,9 +196,7 @@ def cross_entropy(
     Source: MindSpore's `mindspore.ops.cross_entropy`.
     """
     names = ("input", "target")
-    options = ClassificationLossOptions(
-        "cross_entropy", names, weight, ignore_index, reduction, label_smoothing
-    )
+    options = ClassificationLossOptions(names, weight, ignore_index, reduction, label_smoothing)
     check_settings(options)
     return from_logits(input, target, options)
 
@@ -222,16 +219,13 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
         >>> ops.softmax_cross_entropy(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]])).tolist()
         [0.6931471824645996]
     """
-    caller = "softmax_cross_entropy"
-    x, y = promote_operands(
-        as_float(logits, caller, "logits"), as_float(targets, caller, "targets"), caller
-    )
+    x, y = promote_operands(as_float(logits, "logits"), as_float(targets, "targets"))
     if x.shape != y.shape or x.ndim == 0:
         raise ValueError(
             f"For 'softmax_cross_entropy', 'logits' and 'targets' must be of one shape, "
             f"but got {x.shape} and {y.shape}."
         )
-    check_nonempty(x.shape, -1, caller)
+    check_nonempty(x.shape, -1)
     return cast_to(apply2(softmax_cross_entropy_rule, widen(x), widen(y)), dtype_of(x))
 
 
@@ -269,12 +263,10 @@ def nll_loss(
     Source: MindSpore's `mindspore.ops.nll_loss`.
     """
     names = ("inputs", "target")
-    options = ClassificationLossOptions(
-        "nll_loss", names, weight, ignore_index, reduction, label_smoothing
-    )
+    options = ClassificationLossOptions(names, weight, ignore_index, reduction, label_smoothing)
     check_settings(options)
-    x = as_float(inputs, "nll_loss", "inputs")
-    check_tensor(target, "nll_loss", "target")
+    x = as_float(inputs, "inputs")
+    check_tensor(target, "target")
     _check_kind(target, dtypes.INTEGER, "integers: the classes", options)
     axis = _axis_of_classes(x, target, options)
     if target.shape == x.shape:
@@ -285,21 +277,21 @@ def nll_loss(
 def check_settings(options: ClassificationLossOptions) -> None:
     """Raise TypeError or ValueError unless the options are valid."""
     if options.weight is not None:
-        check_tensor(options.weight, options.caller, "weight")
-    check_int(options.ignore_index, "ignore_index", options.caller, low=_INT64_MIN, high=_INT64_MAX)
-    check_one_of(options.reduction, REDUCTIONS, "reduction", options.caller)
-    check_type(options.label_smoothing, float, "label_smoothing", options.caller)
+        check_tensor(options.weight, "weight")
+    check_int(options.ignore_index, "ignore_index", low=_INT64_MIN, high=_INT64_MAX)
+    check_one_of(options.reduction, REDUCTIONS, "reduction")
+    check_type(options.label_smoothing, float, "label_smoothing")
     if not 0 <= options.label_smoothing <= 1:
         raise ValueError(
-            f"For '{options.caller}', the argument 'label_smoothing' must be in [0, 1], "
+            f"For '{caller()}', the argument 'label_smoothing' must be in [0, 1], "
             f"but got {options.label_smoothing}."
         )
 
 
 def from_logits(logits: Tensor, labels: Tensor, options: ClassificationLossOptions) -> Tensor:
     """Return the cross entropy of logits and labels, as `cross_entropy` defines it."""
-    x = as_float(logits, options.caller, options.names[0])
-    check_tensor(labels, options.caller, options.names[1])
+    x = as_float(logits, options.names[0])
+    check_tensor(labels, options.names[1])
     axis = _axis_of_classes(x, labels, options)
     rows = _classes_last(x, axis)
     if labels.shape == x.shape:
@@ -337,10 +329,10 @@ def _axis_of_classes(x: Tensor, labels: Tensor, options: ClassificationLossOptio
     if not shape or labels.shape not in (shape, shape[:axis] + shape[axis + 1 :]):
         raise _shape_error(x, labels, options)
     if 0 in shape:
-        check_nonempty(shape, axis, options.caller)
+        check_nonempty(shape, axis)
     if options.weight is not None and options.weight.shape != shape[axis : axis + 1]:
         raise ValueError(
-            f"For '{options.caller}', 'weight' must be of shape ({shape[axis]},), "
+            f"For '{caller()}', 'weight' must be of shape ({shape[axis]},), "
             f"but got {options.weight.shape}."
         )
     return axis
@@ -348,9 +340,9 @@ def _axis_of_classes(x: Tensor, labels: Tensor, options: ClassificationLossOptio
 
 def _shape_error(x: Tensor, labels: Tensor, options: ClassificationLossOptions) -> ValueError:
     first, second = options.names
-    also = "" if options.caller == "nll_loss" else f" or that of '{first}'"
+    also = "" if first == "inputs" else f" or that of '{first}'"
     return ValueError(
-        f"For '{options.caller}', '{first}' must be of shape (N, C, …) and '{second}' of shape "
+        f"For '{caller()}', '{first}' must be of shape (N, C, …) and '{second}' of shape "
         f"(N, …){also}, but got {x.shape} and {labels.shape}."
     )
 
@@ -371,7 +363,7 @@ def _loss_of_labels(
         loss_at_labels: Returns the reduced loss of `x` and labels, all of which are classes.
         loss_of_probabilities: Returns the loss of each row of `x` and of probabilities.
     """
-    caller, names, weight, ignore_index, reduction, label_smoothing = options
+    names, weight, ignore_index, reduction, label_smoothing = options
     classes, on_host = x.shape[-1], is_host(labels._data)
     valid = on_host and decide(
         partial(_labels_in_range, classes=classes, ignored=ignore_index), labels._data
@@ -392,7 +384,7 @@ def _loss_of_labels(
     if has_wrong:
         also = "" if ignore_index is None else f" or the 'ignore_index' {ignore_index}"
         raise ValueError(
-            f"For '{caller}', '{names[1]}' must be in [0, {classes}){also}, but got {labels}."
+            f"For '{caller()}', '{names[1]}' must be in [0, {classes}){also}, but got {labels}."
         )
     chosen = where(counted, labels, 0)
     weights = cast_to(counted, dtype_of(x))
@@ -444,7 +436,7 @@ def _weighted(targets: Tensor, x: Tensor, options: ClassificationLossOptions) ->
     """Return target probabilities with label smoothing and the weights of the classes."""
     if options.label_smoothing:
         # In the finer of the two types: one-hot targets are float32.
-        finer = dtypes.promote(dtype_of(targets), dtype_of(x), options.caller)
+        finer = dtypes.promote(dtype_of(targets), dtype_of(x))
         even = options.label_smoothing / x.shape[-1]
         targets = add(mul(cast_to(targets, finer), 1 - options.label_smoothing), even)
     return targets if options.weight is None else mul(targets, options.weight)
@@ -455,7 +447,7 @@ def _check_kind(
 ) -> None:
     if dtype_of(labels).category != category:
         raise TypeError(
-            f"For '{options.caller}', '{options.names[1]}' of shape {labels.shape} must be "
+            f"For '{caller()}', '{options.names[1]}' of shape {labels.shape} must be "
             f"{expected}, but got {dtype_of(labels)!r}."
         )
 
@@ -496,16 +488,15 @@ def binary_cross_entropy_with_logits(
 
     Source: MindSpore's `mindspore.ops.binary_cross_entropy_with_logits`.
     """
-    caller = "binary_cross_entropy_with_logits"
-    check_one_of(reduction, REDUCTIONS, "reduction", caller)
-    x, y = promote_operands(as_float(input, caller), as_float(target, caller, "target"), caller)
+    check_one_of(reduction, REDUCTIONS, "reduction")
+    x, y = promote_operands(as_float(input), as_float(target, "target"))
     if x.shape != y.shape:
         raise ValueError(
-            f"For '{caller}', 'input' and 'target' must be of one shape, "
+            f"For '{caller()}', 'input' and 'target' must be of one shape, "
             f"but got {x.shape} and {y.shape}."
         )
-    _check_factor(weight, x, "weight", caller)
-    _check_factor(pos_weight, x, "pos_weight", caller)
+    _check_factor(weight, x, "weight")
+    _check_factor(pos_weight, x, "pos_weight")
     # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
     below = apply1(elementwise.softplus, neg(x))
     right = y if pos_weight is None else mul(y, pos_weight)
@@ -560,27 +551,27 @@ def binary_cross_entropy(
 
     Source: MindSpore's `mindspore.ops.binary_cross_entropy`.
     """
-    return binary_cross_entropy_as("binary_cross_entropy", logits, labels, weight, reduction)
+    return binary_cross_entropy_as(logits, labels, weight, reduction)
 
 
 def binary_cross_entropy_as(
-    caller: str, logits: Tensor, labels: Tensor, weight: Tensor | None, reduction: Reduction
+    logits: Tensor, labels: Tensor, weight: Tensor | None, reduction: Reduction
 ) -> Tensor:
-    """Return `binary_cross_entropy` of the other arguments, for a caller that errors name."""
-    check_one_of(reduction, REDUCTIONS, "reduction", caller)
-    x = as_float(logits, caller, "logits")
-    y = as_float(labels, caller, "labels")
-    _check_shapes(x, y, caller)
-    _check_factor(weight, x, "weight", caller)
+    """Return `binary_cross_entropy` of the other arguments."""
+    check_one_of(reduction, REDUCTIONS, "reduction")
+    x = as_float(logits, "logits")
+    y = as_float(labels, "labels")
+    _check_shapes(x, y)
+    _check_factor(weight, x, "weight")
     # Not on a device, where the check would synchronize; the loss is NaN there.
     if is_host(x._data):
-        require(partial(_check_probabilities, caller), x._data)
+        require(partial(_check_probabilities, caller()), x._data)
     epsilon = 1e-12
     positive = mul(y, log(add(x, epsilon)))
     negative = mul(sub(1, y), log(add(sub(1, x), epsilon)))
     losses = neg(add(positive, negative))
     if weight is not None:
-        losses = mul(losses, as_float(weight, caller, "weight"))
+        losses = mul(losses, as_float(weight, "weight"))
     return apply_reduction(losses, reduction)
 
 
@@ -635,24 +626,22 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: DivergenceReduction = "mea
 
     Source: MindSpore's `mindspore.ops.kl_div`.
     """
-    return kl_div_as("kl_div", logits, labels, reduction)
+    return kl_div_as(logits, labels, reduction)
 
 
-def kl_div_as(
-    caller: str, logits: Tensor, labels: Tensor, reduction: DivergenceReduction
-) -> Tensor:
-    """Return `kl_div` of the other arguments, for a caller that errors name."""
-    check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", caller)
-    x = as_float(logits, caller, "logits")
-    y = as_float(labels, caller, "labels")
-    _check_shapes(x, y, caller)
+def kl_div_as(logits: Tensor, labels: Tensor, reduction: DivergenceReduction) -> Tensor:
+    """Return `kl_div` of the other arguments."""
+    check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
+    x = as_float(logits, "logits")
+    y = as_float(labels, "labels")
+    _check_shapes(x, y)
     present = greater(y, 0)
     logarithms = log(where(present, y, 1.0))
     losses = where(present, mul(y, sub(logarithms, x)), 0.0)
     if reduction != "batchmean":
         return apply_reduction(losses, reduction)
     if not x.ndim:
-        raise ValueError(f"For '{caller}', 'logits' must have a first axis, but is a scalar.")
+        raise ValueError(f"For '{caller()}', 'logits' must have a first axis, but is a scalar.")
     return div(sum(losses), x.shape[0])
 
 
@@ -679,21 +668,21 @@ class KLDivLoss(Primitive):
         return kl_div(logits, labels, self.reduction)
 
 
-def _check_shapes(logits: Tensor, labels: Tensor, caller: str) -> None:
+def _check_shapes(logits: Tensor, labels: Tensor) -> None:
     if logits.shape != labels.shape:
         raise ValueError(
-            f"For '{caller}', 'logits' and 'labels' must be of one shape, "
+            f"For '{caller()}', 'logits' and 'labels' must be of one shape, "
             f"but got {logits.shape} and {labels.shape}."
         )
 
 
-def _check_factor(factor: Tensor | None, x: Tensor, name: str, caller: str) -> None:
+def _check_factor(factor: Tensor | None, x: Tensor, name: str) -> None:
     if factor is None:
         return
-    check_tensor(factor, caller, name)
+    check_tensor(factor, name)
     own = (1,) * (len(x.shape) - len(factor.shape)) + factor.shape
     if len(own) != len(x.shape) or any(n not in (1, m) for n, m in zip(own, x.shape, strict=True)):
         raise ValueError(
-            f"For '{caller}', the shape of '{name}' must broadcast to that of 'input', {x.shape}, "
-            f"but is {factor.shape}."
+            f"For '{caller()}', the shape of '{name}' must broadcast to that of 'input', "
+            f"{x.shape}, but is {factor.shape}."
         )

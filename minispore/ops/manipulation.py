@@ -26,7 +26,14 @@ from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
-from minispore.utils.checks import as_items, check_int, check_one_of, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_int,
+    check_one_of,
+    check_type,
+    describe_value,
+)
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -99,8 +106,8 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.reshape`.
     """
-    check_tensor(input, "reshape")
-    lengths = as_shape(shape, "reshape")
+    check_tensor(input)
+    lengths = as_shape(shape)
     size = prod(input.shape)
     if lengths.count(-1) == 1:
         known = prod(n for n in lengths if n != -1)
@@ -139,7 +146,7 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
 
     Source: MindSpore's `mindspore.ops.flatten`.
     """
-    check_tensor(input, "flatten")
+    check_tensor(input)
     check_one_of(order, ("C", "F"), "order")
     if order == "F":
         input = permute(input, range(input.ndim)[::-1])
@@ -148,8 +155,8 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         return reshape(input, (1,))
     if len(own) == 1 and (start_dim, end_dim) == (1, -1):
         return input
-    first = normalize_axis_index(start_dim, len(own), "start_dim", "flatten")
-    last = normalize_axis_index(end_dim, len(own), "end_dim", "flatten")
+    first = normalize_axis_index(start_dim, len(own), "start_dim")
+    last = normalize_axis_index(end_dim, len(own), "end_dim")
     if first > last:
         raise ValueError(
             f"For 'flatten', 'start_dim' must not come after 'end_dim', "
@@ -182,10 +189,10 @@ def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.permute`.
     """
-    check_tensor(input, "permute")
+    check_tensor(input)
     ndim = input.ndim
-    axes = as_shape(axis, "permute", "axis")
-    if sorted([normalize_axis_index(i, ndim, "axis", "permute") for i in axes]) != [*range(ndim)]:
+    axes = as_shape(axis, "axis")
+    if sorted([normalize_axis_index(i, ndim, "axis") for i in axes]) != [*range(ndim)]:
         raise ValueError(
             f"For 'permute', the argument 'axis' must name each of the {ndim} axes once, "
             f"but got {axes}."
@@ -215,9 +222,9 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.swapaxes`.
     """
-    check_tensor(input, "swapaxes")
-    first = normalize_axis_index(axis0, input.ndim, "axis0", "swapaxes")
-    second = normalize_axis_index(axis1, input.ndim, "axis1", "swapaxes")
+    check_tensor(input)
+    first = normalize_axis_index(axis0, input.ndim, "axis0")
+    second = normalize_axis_index(axis1, input.ndim, "axis1")
     axes = list(range(input.ndim))
     axes[first], axes[second] = second, first
     return apply1(rules.permute, input, tuple(axes))
@@ -247,9 +254,9 @@ def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[
 
     Source: MindSpore's `mindspore.ops.movedim`.
     """
-    check_tensor(x, "movedim", "x")
+    check_tensor(x, "x")
     sources, places = (
-        [normalize_axis_index(i, x.ndim, name, "movedim") for i in as_shape(axes, "movedim", name)]
+        [normalize_axis_index(i, x.ndim, name) for i in as_shape(axes, name)]
         for name, axes in (("source", source), ("destination", destination))
     )
     if len(sources) != len(places) or {len({*sources}), len({*places})} != {len(places)}:
@@ -286,8 +293,8 @@ def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.broadcast_to`.
     """
-    check_tensor(input, "broadcast_to")
-    target = as_shape(shape, "broadcast_to")
+    check_tensor(input)
+    target = as_shape(shape)
     added = len(target) - input.ndim
     own = (1,) * added + input.shape
     try:
@@ -316,8 +323,8 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.expand_dims`.
     """
-    check_tensor(input_x, "expand_dims", "input_x")
-    place = normalize_axis_index(axis, input_x.ndim + 1, "axis", "expand_dims")
+    check_tensor(input_x, "input_x")
+    place = normalize_axis_index(axis, input_x.ndim + 1, "axis")
     return apply1(rules.expand_dims, input_x, place)
 
 
@@ -339,8 +346,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
         >>> ops.unsqueeze(Tensor([1, 2]), dim=0).shape
         (1, 2)
     """
-    check_tensor(input, "unsqueeze")
-    place = normalize_axis_index(dim, input.ndim + 1, "dim", "unsqueeze")
+    check_tensor(input)
+    place = normalize_axis_index(dim, input.ndim + 1, "dim")
     return apply1(rules.expand_dims, input, place)
 
 
@@ -364,12 +371,12 @@ def squeeze(input: Tensor, axis: int | tuple[int, ...] | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.squeeze`.
     """
-    check_tensor(input, "squeeze")
+    check_tensor(input)
     if axis is None:
         places = tuple(i for i, n in enumerate(input.shape) if n == 1)
     else:
         named = axis if isinstance(axis, tuple) else (axis,)
-        places = tuple({normalize_axis_index(i, input.ndim, "axis", "squeeze") for i in named})
+        places = tuple({normalize_axis_index(i, input.ndim, "axis") for i in named})
     for place in places:
         if input.shape[place] != 1:
             raise ValueError(
@@ -399,8 +406,8 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.concat`.
     """
-    operands = _promote_tensors(tensors, "concat")
-    place = normalize_axis_index(axis, operands[0].ndim, "axis", "concat")
+    operands = _promote_tensors(tensors)
+    place = normalize_axis_index(axis, operands[0].ndim, "axis")
     for x in operands[1:]:
         rest, first = (
             _shape_without_axis(x.shape, place),
@@ -437,13 +444,13 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.stack`.
     """
-    operands = _promote_tensors(tensors, "stack")
+    operands = _promote_tensors(tensors)
     if len({x.shape for x in operands}) > 1:
         raise ValueError(
             f"For 'stack', the tensors must be of one shape, "
             f"but the shapes are {[x.shape for x in operands]}."
         )
-    place = normalize_axis_index(axis, operands[0].ndim + 1, "axis", "stack")
+    place = normalize_axis_index(axis, operands[0].ndim + 1, "axis")
     return apply_n(rules.stack, operands, place)
 
 
@@ -471,10 +478,10 @@ def split(
 
     Source: MindSpore's `mindspore.ops.split`.
     """
-    check_tensor(tensor, "split", "tensor")
-    place = normalize_axis_index(axis, tensor.ndim, "axis", "split")
+    check_tensor(tensor, "tensor")
+    place = normalize_axis_index(axis, tensor.ndim, "axis")
     total = tensor.shape[place]
-    sizes = as_shape(split_size_or_sections, "split", "split_size_or_sections")
+    sizes = as_shape(split_size_or_sections, "split_size_or_sections")
     if as_items(split_size_or_sections) is None:
         size = sizes[0]
         if size <= 0:
@@ -515,9 +522,9 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
 
     Source: MindSpore's `mindspore.ops.chunk`.
     """
-    check_tensor(input, "chunk")
+    check_tensor(input)
     check_int(chunks, "chunks", low=1)
-    place = normalize_axis_index(axis, input.ndim, "axis", "chunk")
+    place = normalize_axis_index(axis, input.ndim, "axis")
     return split(input, max(1, -(-input.shape[place] // chunks)), place)
 
 
@@ -538,8 +545,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
     Source: MindSpore's `mindspore.ops.unbind`.
     """
-    check_tensor(input, "unbind")
-    place = normalize_axis_index(dim, input.ndim, "dim", "unbind")
+    check_tensor(input)
+    place = normalize_axis_index(dim, input.ndim, "dim")
     before = (slice(None),) * place
     return tuple(apply1(indexing.getitem, input, (*before, i)) for i in range(input.shape[place]))
 
@@ -561,23 +568,23 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
 
     Source: MindSpore's `mindspore.ops.unstack`.
     """
-    check_tensor(input_x, "unstack", "input_x")
-    return unbind(input_x, normalize_axis_index(axis, input_x.ndim, "axis", "unstack"))
+    check_tensor(input_x, "input_x")
+    return unbind(input_x, normalize_axis_index(axis, input_x.ndim, "axis"))
 
 
-def _promote_tensors(tensors: Sequence[Tensor], caller: str) -> list[Tensor]:
+def _promote_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
     if not isinstance(tensors, list | tuple):
         raise TypeError(
-            f"For '{caller}', the argument 'tensors' must be a list or tuple of Tensors, "
+            f"For '{caller()}', the argument 'tensors' must be a list or tuple of Tensors, "
             f"but got {describe_value(tensors)}."
         )
     if not tensors:
-        raise ValueError(f"For '{caller}', the argument 'tensors' must not be empty.")
+        raise ValueError(f"For '{caller()}', the argument 'tensors' must not be empty.")
     for i, x in enumerate(tensors):
-        check_tensor(x, caller, f"tensors[{i}]")
+        check_tensor(x, f"tensors[{i}]")
     common = dtype_of(tensors[0])
     for x in tensors[1:]:
-        common = dtypes.promote(common, dtype_of(x), caller)
+        common = dtypes.promote(common, dtype_of(x))
     return [cast_to(x, common) for x in tensors]
 
 
@@ -603,13 +610,13 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.tile`.
     """
-    check_tensor(input, "tile")
+    check_tensor(input)
     if not isinstance(dims, tuple):
         raise TypeError(
             "For 'tile', the argument 'dims' must be a tuple of ints, but got "
             f"{describe_value(dims)}."
         )
-    counts = as_shape(dims, "tile", "dims")
+    counts = as_shape(dims, "dims")
     for n in counts:
         check_int(n, "dims", low=0, high=_INT32_MAX)
     counts = (1,) * (input.ndim - len(counts)) + counts
@@ -649,14 +656,13 @@ def repeat_interleave(
 
     Source: MindSpore's `mindspore.ops.repeat_interleave`.
     """
-    caller = "repeat_interleave"
-    check_tensor(input, caller)
+    check_tensor(input)
     x = input
     if axis is None:
         x, place = apply1(rules.reshape, input, (prod(input.shape),)), 0
     else:
-        place = normalize_axis_index(axis, input.ndim, "axis", caller)
-    counts = _as_repeats(repeats, caller)
+        place = normalize_axis_index(axis, input.ndim, "axis")
+    counts = _as_repeats(repeats)
     before, length, after = x.shape[:place], x.shape[place], x.shape[place + 1 :]
     if len(counts) == 1:
         new = apply1(rules.expand_dims, x, place + 1)
@@ -664,7 +670,7 @@ def repeat_interleave(
         return apply1(rules.reshape, full, (*before, length * counts[0], *after))
     if len(counts) != length:
         raise ValueError(
-            f"For '{caller}', the argument 'repeats' must be of one number or of {length}, "
+            f"For '{caller()}', the argument 'repeats' must be of one number or of {length}, "
             f"but got {len(counts)}."
         )
     return take_places(x, place, np.repeat(np.arange(length), counts))
@@ -694,9 +700,9 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.repeat_elements`.
     """
-    check_tensor(x, "repeat_elements", "x")
+    check_tensor(x, "x")
     check_int(rep, "rep", low=0, high=_INT32_MAX)
-    place = normalize_axis_index(axis, x.ndim, "axis", "repeat_elements")
+    place = normalize_axis_index(axis, x.ndim, "axis")
     return repeat_interleave(x, rep, place)
 
 
@@ -717,14 +723,14 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.flip`.
     """
-    check_tensor(input, "flip")
+    check_tensor(input)
     items = as_items(dims)
     if items is None:
         raise TypeError(
             "For 'flip', the argument 'dims' must be a list or tuple of ints, "
             f"but got {describe_value(dims)}."
         )
-    places = [normalize_axis_index(item, input.ndim, "dims", "flip") for item in items]
+    places = [normalize_axis_index(item, input.ndim, "dims") for item in items]
     if len(set(places)) < len(places):
         raise ValueError(f"For 'flip', the argument 'dims' names an axis twice: {dims!r}.")
     steps = tuple(slice(None, None, -1 if i in places else 1) for i in range(input.ndim))
@@ -754,9 +760,9 @@ def roll(
 
     Source: MindSpore's `mindspore.ops.roll`.
     """
-    check_tensor(input, "roll")
-    steps = as_shape(shifts, "roll", "shifts")
-    axes = (0,) if dims is None else as_shape(dims, "roll", "dims")
+    check_tensor(input)
+    steps = as_shape(shifts, "shifts")
+    axes = (0,) if dims is None else as_shape(dims, "dims")
     if len(steps) != len(axes):
         raise ValueError(
             f"For 'roll', the arguments 'shifts' and 'dims' must be of as many numbers, "
@@ -764,7 +770,7 @@ def roll(
         )
     x = reshape(input, (prod(input.shape),)) if dims is None else input
     for step, axis in zip(steps, axes, strict=True):
-        place = normalize_axis_index(axis, x.ndim, "dims", "roll")
+        place = normalize_axis_index(axis, x.ndim, "dims")
         shift = step % (x.shape[place] or 1)
         x = concat(split(x, [x.shape[place] - shift, shift], place)[::-1], place)
     return reshape(x, input.shape)
@@ -794,7 +800,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """
     check_one_of(indexing, ("xy", "ij"), "indexing")
     for i, x in enumerate(inputs):
-        check_tensor(x, "meshgrid", f"inputs[{i}]")
+        check_tensor(x, f"inputs[{i}]")
     if len(inputs) < 2 or any(x.ndim != 1 for x in inputs):
         raise ValueError(
             "For 'meshgrid', there must be two or more tensors with one axis each, but the shapes "
@@ -808,18 +814,18 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     return tuple(swapaxes(x, 0, 1) if indexing == "xy" else x for x in grids)
 
 
-def _as_repeats(repeats: object, caller: str) -> tuple[int, ...]:
+def _as_repeats(repeats: object) -> tuple[int, ...]:
     if isinstance(repeats, Variable):
         if dtype_of(repeats).category != dtypes.INTEGER or repeats.ndim > 1:
             raise TypeError(
-                f"For '{caller}', a Tensor 'repeats' must be of integers and have one axis at "
+                f"For '{caller()}', a Tensor 'repeats' must be of integers and have one axis at "
                 f"most, but is of {dtype_of(repeats)!r} and of shape {repeats.shape}."
             )
         host = to_host(repeats._data)
         repeats = host.reshape(-1).tolist()
-    counts = as_shape(repeats, caller, "repeats")
+    counts = as_shape(repeats, "repeats")
     for n in counts:
-        check_int(n, "repeats", caller, low=0, high=_INT32_MAX)
+        check_int(n, "repeats", low=0, high=_INT32_MAX)
     return counts
 
 
@@ -850,9 +856,9 @@ def pad(
 
     Source: MindSpore's `mindspore.ops.pad`.
     """
-    check_tensor(input_x, "pad", "input_x")
+    check_tensor(input_x, "input_x")
     check_one_of(mode, _PAD_MODES, "mode")
-    numbers = as_shape(padding, "pad", "padding")
+    numbers = as_shape(padding, "padding")
     ndim, lengths = input_x.ndim, input_x.shape
     if len(numbers) % 2 or len(numbers) > 2 * ndim:
         raise ValueError(
@@ -921,7 +927,7 @@ def pad_constant(x: Tensor, added: Sequence[tuple[int, int]], value: float) -> T
     return add(y, wrap(border, x))
 
 
-def as_shape(shape: object, caller: str, name: str = "shape") -> Shape:
+def as_shape(shape: object, name: str = "shape") -> Shape:
     """Return `shape` as a tuple of ints; an int is one length.
 
     Raises:
@@ -932,14 +938,14 @@ def as_shape(shape: object, caller: str, name: str = "shape") -> Shape:
     for n in (shape,) if items is None else items:
         if type(n) is not int and (isinstance(n, bool) or not isinstance(n, _INTS)):
             raise TypeError(
-                f"For '{caller}', the argument '{name}' must be an int or a sequence of ints, "
+                f"For '{caller()}', the argument '{name}' must be an int or a sequence of ints, "
                 f"but got {describe_value(shape)}."
             )
         result.append(int(n))
     return tuple(result)
 
 
-def normalize_axis_index(axis: object, ndim: int, name: str, caller: str) -> int:
+def normalize_axis_index(axis: object, ndim: int, name: str) -> int:
     """Return `axis` counted from the front.
 
     Raises:
@@ -948,16 +954,17 @@ def normalize_axis_index(axis: object, ndim: int, name: str, caller: str) -> int
     """
     if type(axis) is not int and (isinstance(axis, bool) or not isinstance(axis, _INTS)):
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be an int, but got {describe_value(axis)}."
+            f"For '{caller()}', the argument '{name}' must be an int, "
+            f"but got {describe_value(axis)}."
         )
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"For '{caller}', the argument '{name}' must be in [{-ndim}, {ndim}), but got {axis}."
+            f"For '{caller()}', the argument '{name}' must be in [{-ndim}, {ndim}), but got {axis}."
         )
     return int(axis if axis >= 0 else axis + ndim)
 
 
-def normalize_axis_tuple(axis: object, ndim: int, caller: str, name: str = "axis") -> Axis:
+def normalize_axis_tuple(axis: object, ndim: int, name: str = "axis") -> Axis:
     """Return `axis` counted from the front; None and an empty sequence mean all axes.
 
     Raises:
@@ -968,21 +975,21 @@ def normalize_axis_tuple(axis: object, ndim: int, caller: str, name: str = "axis
         return None
     items = as_items(axis)
     if items is None:
-        return normalize_axis_index(axis, ndim, name, caller)
-    named = tuple(normalize_axis_index(item, ndim, name, caller) for item in items)
+        return normalize_axis_index(axis, ndim, name)
+    named = tuple(normalize_axis_index(item, ndim, name) for item in items)
     if len(set(named)) < len(named):
-        raise ValueError(f"For '{caller}', the argument '{name}' names an axis twice: {axis!r}.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' names an axis twice: {axis!r}.")
     return named or None
 
 
-def check_nonempty(shape: Shape, axes: Axis, caller: str) -> None:
+def check_nonempty(shape: Shape, axes: Axis) -> None:
     """Raise ValueError if an axis to reduce has no elements, and thus no maximum."""
     if 0 not in shape:
         return
     named = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int) else axes
     if any(shape[i] == 0 for i in named):
         raise ValueError(
-            f"For '{caller}', there must be elements to choose from, but the shape is {shape} "
+            f"For '{caller()}', there must be elements to choose from, but the shape is {shape} "
             f"and the axis {axes!r}."
         )
 
@@ -1030,8 +1037,8 @@ class Split(Primitive):
 
     def __call__(self, input_x: Tensor) -> tuple[Tensor, ...]:
         """Apply the operation."""
-        check_tensor(input_x, "Split", "input_x")
-        place = normalize_axis_index(self.axis, input_x.ndim, "axis", "Split")
+        check_tensor(input_x, "input_x")
+        place = normalize_axis_index(self.axis, input_x.ndim, "axis")
         if input_x.shape[place] % self.output_num:
             raise ValueError(
                 f"For 'Split', the length of axis {self.axis} must be a multiple of 'output_num' = "

@@ -22,7 +22,7 @@ from minispore.engine.rules import normalization, shape
 from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import check_bool, check_number
+from minispore.utils.checks import caller, check_bool, check_number
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -74,24 +74,23 @@ def batch_norm(
 
     Source: MindSpore's `mindspore.ops.batch_norm`.
     """
-    caller = "batch_norm"
-    x = as_float(input_x, caller, "input_x")
+    x = as_float(input_x, "input_x")
     if x.ndim < 2:
         raise ValueError(
-            f"For '{caller}', 'input_x' must have channels, but its shape is {x.shape}."
+            f"For '{caller()}', 'input_x' must have channels, but its shape is {x.shape}."
         )
     channels = x.shape[1:2]
     statistics = {"running_mean": running_mean, "running_var": running_var}
     for name, value in (statistics | {"weight": weight, "bias": bias}).items():
-        check_tensor(value, caller, name)
+        check_tensor(value, name)
         if value.shape != channels or dtype_of(value).category != dtypes.FLOAT:
             raise ValueError(
-                f"For '{caller}', '{name}' must be of floats and of shape {channels}, but it is of "
-                f"{dtype_of(value)!r} and of shape {value.shape}."
+                f"For '{caller()}', '{name}' must be of floats and of shape {channels}, but it is "
+                f"of {dtype_of(value)!r} and of shape {value.shape}."
             )
-    check_bool(training, "training", caller)
-    check_number(momentum, "momentum", caller, low=0, high=1)
-    check_epsilon(eps, "eps", caller)
+    check_bool(training, "training")
+    check_number(momentum, "momentum", low=0, high=1)
+    check_epsilon(eps, "eps")
     wide = widen(cast_to(x, dtype_of(weight)))
     factor, summand = (
         _per_channel(cast_to(each, dtype_of(wide)), x.ndim) for each in (weight, bias)
@@ -101,7 +100,7 @@ def batch_norm(
     if training:
         if count < 2:
             raise ValueError(
-                f"For '{caller}', a batch must have more than one element for a channel, but its "
+                f"For '{caller()}', a batch must have more than one element for a channel, but its "
                 f"shape is {x.shape}."
             )
         moments: list[Array] = []
@@ -144,23 +143,22 @@ def layer_norm(
 
     Source: MindSpore's `mindspore.ops.layer_norm`.
     """
-    caller = "layer_norm"
-    x = as_float(input, caller)
-    lengths = as_shape(normalized_shape, caller, "normalized_shape")
+    x = as_float(input)
+    lengths = as_shape(normalized_shape, "normalized_shape")
     if not lengths or x.shape[-len(lengths) :] != lengths:
         raise ValueError(
-            f"For '{caller}', 'normalized_shape' must be the last lengths of 'input', but they are "
-            f"{lengths} and {x.shape}."
+            f"For '{caller()}', 'normalized_shape' must be the last lengths of 'input', but they "
+            f"are {lengths} and {x.shape}."
         )
-    check_epsilon(eps, "eps", caller)
+    check_epsilon(eps, "eps")
     y = standardize(x, x.ndim - len(lengths), eps)
     for name, value, apply in (("weight", weight, mul), ("bias", bias, add)):
         if value is None:
             continue
-        check_tensor(value, caller, name)
+        check_tensor(value, name)
         if value.shape != lengths:
             raise ValueError(
-                f"For '{caller}', '{name}' must be of shape {lengths}, but got {value.shape}."
+                f"For '{caller()}', '{name}' must be of shape {lengths}, but got {value.shape}."
             )
         y = apply(y, cast_to(value, dtype_of(x)))
     return y
@@ -172,12 +170,12 @@ def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     return cast_to(y, dtype_of(x))
 
 
-def check_epsilon(value: object, name: str, caller: str) -> float:
+def check_epsilon(value: object, name: str) -> float:
     """Return `value` if it is a number in (0, 1]; raise TypeError or ValueError otherwise."""
-    number = check_number(value, name, caller, high=1)
+    number = check_number(value, name, high=1)
     if number <= 0:
         raise ValueError(
-            f"For '{caller}', the argument '{name}' must be in (0, 1], but got {value}."
+            f"For '{caller()}', the argument '{name}' must be in (0, 1], but got {value}."
         )
     return number
 

@@ -36,6 +36,7 @@ from minispore.ops._windows import (
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
 from minispore.utils.checks import (
+    caller,
     check_bool,
     check_int,
     check_one_of,
@@ -109,19 +110,18 @@ def max_pool2d(
 
     Source: MindSpore's `mindspore.ops.max_pool2d`.
     """
-    caller = "max_pool2d"
-    check_tensor(x, caller, "x")
-    check_numbers(x, caller)
-    check_images(x, "x", caller)
-    size = as_pair(kernel_size, "kernel_size", caller)
-    step = size if stride is None else as_pair(stride, "stride", caller)
-    spread = as_pair(dilation, "dilation", caller)
-    around = as_pair(padding, "padding", caller, low=0)
-    check_max_padding(around, size, caller)
-    check_bool(return_indices, "return_indices", caller)
-    check_bool(ceil_mode, "ceil_mode", caller)
+    check_tensor(x, "x")
+    check_numbers(x)
+    check_images(x, "x")
+    size = as_pair(kernel_size, "kernel_size")
+    step = size if stride is None else as_pair(stride, "stride")
+    spread = as_pair(dilation, "dilation")
+    around = as_pair(padding, "padding", low=0)
+    check_max_padding(around, size)
+    check_bool(return_indices, "return_indices")
+    check_bool(ceil_mode, "ceil_mode")
     rows, columns = starmap(WindowGeometry, zip(size, step, spread, around, around, strict=True))
-    rows, columns = resolve_geometry(x, rows, columns, ceil_mode, caller)
+    rows, columns = resolve_geometry(x, rows, columns, ceil_mode)
     y = max_pool(x, rows, columns)
     return (y, max_pool_indices(x, rows, columns)) if return_indices else y
 
@@ -160,45 +160,44 @@ def avg_pool2d(
 
     Source: MindSpore's `mindspore.ops.avg_pool2d`.
     """
-    caller = "avg_pool2d"
-    x = as_float(input_x, caller, "input_x")
-    check_images(x, "input_x", caller)
-    size = as_pair(kernel_size, "kernel_size", caller)
-    step = as_pair(stride, "stride", caller)
-    above, below, left, right = as_padding(padding, caller)
+    x = as_float(input_x, "input_x")
+    check_images(x, "input_x")
+    size = as_pair(kernel_size, "kernel_size")
+    step = as_pair(stride, "stride")
+    above, below, left, right = as_padding(padding)
     for before, after, length in ((above, below, size[0]), (left, right, size[1])):
         if before + after > length:
             raise ValueError(
-                f"For '{caller}', the argument 'padding' must add no more than a window, "
+                f"For '{caller()}', the argument 'padding' must add no more than a window, "
                 f"but got {padding} for one of {size}."
             )
-    check_bool(ceil_mode, "ceil_mode", caller)
-    check_bool(count_include_pad, "count_include_pad", caller)
-    check_int(divisor_override, "divisor_override", caller)
+    check_bool(ceil_mode, "ceil_mode")
+    check_bool(count_include_pad, "count_include_pad")
+    check_int(divisor_override, "divisor_override")
     rows = WindowGeometry(size[0], step[0], 1, above, below)
     columns = WindowGeometry(size[1], step[1], 1, left, right)
-    return avg_pool(x, rows, columns, ceil_mode, count_include_pad, divisor_override, caller)
+    return avg_pool(x, rows, columns, ceil_mode, count_include_pad, divisor_override)
 
 
-def check_images(x: Tensor, name: str, caller: str) -> None:
+def check_images(x: Tensor, name: str) -> None:
     """Raise ValueError unless `x` has the four axes of images."""
     if x.ndim != 4:
         raise ValueError(
-            f"For '{caller}', the argument '{name}' must have 4 axes, but its shape is {x.shape}."
+            f"For '{caller()}', the argument '{name}' must have 4 axes, but its shape is {x.shape}."
         )
 
 
-def check_max_padding(padding: tuple[int, int], size: tuple[int, int], caller: str) -> None:
+def check_max_padding(padding: tuple[int, int], size: tuple[int, int]) -> None:
     """Raise ValueError unless the padding of each side is at most half a window."""
     if any(2 * added > n for added, n in zip(padding, size, strict=True)):
         raise ValueError(
-            f"For '{caller}', the argument 'padding' must be at most half of a window, "
+            f"For '{caller()}', the argument 'padding' must be at most half of a window, "
             f"but got {padding} for one of {size}."
         )
 
 
 def resolve_geometry(
-    x: Tensor, rows: WindowGeometry, columns: WindowGeometry, ceil_mode: bool, caller: str
+    x: Tensor, rows: WindowGeometry, columns: WindowGeometry, ceil_mode: bool
 ) -> tuple[WindowGeometry, WindowGeometry]:
     """Return the geometry of the windows in images (n, channels, height, width).
 
@@ -206,8 +205,8 @@ def resolve_geometry(
         ValueError: No window fits.
     """
     height, width = x.shape[2:]
-    check_output_length(rows, height, "height", caller)
-    check_output_length(columns, width, "width", caller)
+    check_output_length(rows, height, "height")
+    check_output_length(columns, width, "width")
     return (
         (rows.with_ceil_mode(height), columns.with_ceil_mode(width))
         if ceil_mode
@@ -252,11 +251,10 @@ def avg_pool(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor: int,
-    caller: str,
 ) -> Tensor:
     """Return the sum of each window divided by `divisor`, or by its number of elements if 0."""
     height, width = x.shape[2:]
-    high, wide = resolve_geometry(x, rows, columns, ceil_mode, caller)
+    high, wide = resolve_geometry(x, rows, columns, ceil_mode)
     y = pad_spatial(nchw_to_hcwn(widen(x)), high, wide)
     y = apply1(reduction.sum, unfold_axis(y, COLUMNS, wide), COLUMNS + 1, False)
     y = apply1(reduction.sum, unfold_axis(y, ROWS, high), ROWS + 1, False)
@@ -312,24 +310,22 @@ class _Pool(Primitive):
         pad_mode: str = "valid",
         data_format: str = "NCHW",
     ) -> None:
-        caller = type(self).__name__
-        check_one_of(data_format, ("NCHW",), "data_format", caller)
+        check_one_of(data_format, ("NCHW",), "data_format")
         self.pad_mode: str = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
-        check_one_of(self.pad_mode, ("valid", "same"), "pad_mode", caller)
-        size = as_pair(kernel_size, "kernel_size", caller)
-        step = as_pair(strides, "strides", caller)
+        check_one_of(self.pad_mode, ("valid", "same"), "pad_mode")
+        size = as_pair(kernel_size, "kernel_size")
+        step = as_pair(strides, "strides")
         self._rows = WindowGeometry(size[0], step[0], 1, 0, 0)
         self._columns = WindowGeometry(size[1], step[1], 1, 0, 0)
 
     def _geometry(self, x: Tensor) -> tuple[WindowGeometry, WindowGeometry]:
-        caller = type(self).__name__
-        check_tensor(x, caller, "x")
-        check_images(x, "x", caller)
+        check_tensor(x, "x")
+        check_images(x, "x")
         rows, columns = self._rows, self._columns
         if self.pad_mode == "same":
             rows = rows.with_same_padding(x.shape[2])
             columns = columns.with_same_padding(x.shape[3])
-        return resolve_geometry(x, rows, columns, False, caller)
+        return resolve_geometry(x, rows, columns, False)
 
 
 class MaxPool(_Pool):
@@ -376,4 +372,4 @@ class AvgPool(_Pool):
     def __call__(self, x: Tensor) -> Tensor:
         """Apply the operation."""
         rows, columns = self._geometry(x)
-        return avg_pool(as_float(x, "AvgPool", "x"), rows, columns, False, False, 0, "AvgPool")
+        return avg_pool(as_float(x, "x"), rows, columns, False, False, 0)

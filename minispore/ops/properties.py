@@ -35,7 +35,7 @@ def shape(input_x: Tensor) -> tuple[int, ...]:
 
     Source: MindSpore's `mindspore.ops.shape`.
     """
-    check_tensor(input_x, "shape", "input_x")
+    check_tensor(input_x, "input_x")
     return input_x.shape
 
 
@@ -58,7 +58,7 @@ def size(input_x: Tensor) -> int:
 
     Source: MindSpore's `mindspore.ops.size`.
     """
-    check_tensor(input_x, "size", "input_x")
+    check_tensor(input_x, "input_x")
     return input_x.size
 
 
@@ -81,7 +81,7 @@ def rank(input_x: Tensor) -> int:
 
     Source: MindSpore's `mindspore.ops.rank`.
     """
-    check_tensor(input_x, "rank", "input_x")
+    check_tensor(input_x, "input_x")
     return input_x.ndim
 
 
@@ -104,7 +104,7 @@ def dtype(x: Tensor) -> dtypes.DType:
 
     Source: MindSpore's `mindspore.ops.dtype`.
     """
-    check_tensor(x, "dtype", "x")
+    check_tensor(x, "x")
     return x.dtype
 
 

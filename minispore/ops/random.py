@@ -23,6 +23,7 @@ from minispore.ops.creation import parse_shape, tensor_from_array
 from minispore.ops.pooling import check_images
 from minispore.utils.checks import (
     as_items,
+    caller,
     check_bool,
     check_int,
     check_number,
@@ -71,13 +72,11 @@ def rand(
 
     Source: MindSpore's `mindspore.ops.rand`.
     """
-    chosen = _float_dtype(dtype, "rand")
-    lengths = _lengths(size, "rand")
+    chosen = _float_dtype(dtype)
+    lengths = _lengths(size)
     bits = _BITS[chosen.numpy_dtype.itemsize]
-    stream = _stream(seed, "rand")
-    return _draw(
-        "rand", lambda: generator(stream).integers(0, 1 << bits, lengths) / (1 << bits), chosen
-    )
+    stream = _stream(seed)
+    return _draw(lambda: generator(stream).integers(0, 1 << bits, lengths) / (1 << bits), chosen)
 
 
 def randn(
@@ -100,10 +99,10 @@ def randn(
 
     Source: MindSpore's `mindspore.ops.randn`.
     """
-    chosen = _float_dtype(dtype, "randn")
-    lengths = _lengths(size, "randn")
-    stream = _stream(seed, "randn")
-    return _draw("randn", lambda: generator(stream).standard_normal(lengths), chosen)
+    chosen = _float_dtype(dtype)
+    lengths = _lengths(size)
+    stream = _stream(seed)
+    return _draw(lambda: generator(stream).standard_normal(lengths), chosen)
 
 
 def randint(
@@ -136,26 +135,24 @@ def randint(
 
     Source: MindSpore's `mindspore.ops.randint`.
     """
-    caller = "randint"
-    chosen = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype, caller)
+    chosen = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
     if chosen.category != dtypes.INTEGER:
         raise ValueError(
-            f"For '{caller}', the argument 'dtype' must be a type of integers, but got {chosen!r}."
+            f"For '{caller()}', the argument 'dtype' must be a type of integers, "
+            f"but got {chosen!r}."
         )
     numpy_dtype = cast("np.dtype[np.int64]", chosen.numpy_dtype)
     limits = np.iinfo(numpy_dtype)
-    check_int(low, "low", caller, low=limits.min, high=limits.max)
-    check_int(high, "high", caller, low=low + 1, high=limits.max + 1)
+    check_int(low, "low", low=limits.min, high=limits.max)
+    check_int(high, "high", low=low + 1, high=limits.max + 1)
     if not isinstance(size, tuple):
         raise ValueError(
-            f"For '{caller}', the argument 'size' must be a tuple of ints, but got "
+            f"For '{caller()}', the argument 'size' must be a tuple of ints, but got "
             f"{describe_value(size)}."
         )
-    lengths = parse_shape(size, "size", caller)
-    stream = _stream(seed, caller)
-    return _draw(
-        caller, lambda: generator(stream).integers(low, high, lengths, numpy_dtype), chosen
-    )
+    lengths = parse_shape(size, "size")
+    stream = _stream(seed)
+    return _draw(lambda: generator(stream).integers(low, high, lengths, numpy_dtype), chosen)
 
 
 def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.int64) -> Tensor:
@@ -182,9 +179,9 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.i
     """
     check_int(n, "n", low=1)
     check_int(offset, "offset", low=0)
-    chosen = dtypes.as_dtype(dtype, "randperm")
-    stream = _stream(check_int(seed, "seed", low=0) or None, "randperm")
-    return _draw("randperm", lambda: generator(stream).permutation(n), chosen)
+    chosen = dtypes.as_dtype(dtype)
+    stream = _stream(check_int(seed, "seed", low=0) or None)
+    return _draw(lambda: generator(stream).permutation(n), chosen)
 
 
 def uniform(
@@ -216,27 +213,26 @@ def uniform(
 
     Source: MindSpore's `mindspore.ops.uniform`.
     """
-    check_tensor(minval, "uniform", "minval")
-    check_tensor(maxval, "uniform", "maxval")
-    chosen = dtypes.as_dtype(dtype, "uniform")
+    check_tensor(minval, "minval")
+    check_tensor(maxval, "maxval")
+    chosen = dtypes.as_dtype(dtype)
     if chosen not in (dtypes.float32, dtypes.int32):
         raise ValueError(
             f"For 'uniform', the argument 'dtype' must be float32 or int32, but got {chosen!r}."
         )
     low, high = minval.asnumpy(), maxval.asnumpy()
-    lengths = _broadcast_lengths("uniform", shape, low, high)
+    lengths = _broadcast_lengths(shape, low, high)
     if not (low < high).all():
         raise ValueError(
             f"For 'uniform', the argument 'maxval' must be above 'minval', but got {high.tolist()} "
             f"and {low.tolist()}."
         )
-    stream = _stream(seed, "uniform")
+    stream = _stream(seed)
     if chosen is dtypes.int32:
-        return _draw("uniform", lambda: generator(stream).integers(low, high, lengths), chosen)
+        return _draw(lambda: generator(stream).integers(low, high, lengths), chosen)
     # Rounding must not give the bound above.
     below = np.nextafter(np.float32(high), np.float32(low))
     return _draw(
-        "uniform",
         lambda: np.minimum(low + (high - low) * generator(stream).random(lengths), below),
         chosen,
     )
@@ -259,11 +255,9 @@ def standard_normal(shape: tuple[int, ...], seed: int | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.standard_normal`.
     """
-    lengths = parse_shape(shape, "shape", "standard_normal")
-    stream = _stream(seed, "standard_normal")
-    return _draw(
-        "standard_normal", lambda: generator(stream).standard_normal(lengths), dtypes.float32
-    )
+    lengths = parse_shape(shape, "shape")
+    stream = _stream(seed)
+    return _draw(lambda: generator(stream).standard_normal(lengths), dtypes.float32)
 
 
 def normal(
@@ -293,10 +287,9 @@ def normal(
     check_type(mean, (Tensor, int, float), "mean")
     check_type(stddev, (Tensor, int, float), "stddev")
     center, width = np.asarray(mean), np.asarray(stddev)
-    lengths = _broadcast_lengths("normal", shape, center, width)
-    stream = _stream(seed, "normal")
+    lengths = _broadcast_lengths(shape, center, width)
+    stream = _stream(seed)
     return _draw(
-        "normal",
         lambda: center + width * generator(stream).standard_normal(lengths),
         dtypes.float32,
     )
@@ -327,15 +320,15 @@ def dropout(
 
     Source: MindSpore's `mindspore.ops.dropout`.
     """
-    check_tensor(input, "dropout")
+    check_tensor(input)
     check_type(p, float, "p")
     if not 0 <= p < 1:
         raise ValueError(f"For 'dropout', the argument 'p' must be in [0, 1), but got {p}.")
     check_bool(training, "training")
-    stream = _stream(seed, "dropout", "dropout")
+    stream = _stream(seed, "dropout")
     if not training or p == 0:
         return input
-    return apply_dropout_mask(input, 1 - p, stream, "input", "dropout")
+    return apply_dropout_mask(input, 1 - p, stream, "input")
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
@@ -361,18 +354,17 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.dropout2d`.
     """
-    caller = "dropout2d"
-    check_tensor(input, caller)
-    check_images(input, "input", caller)
-    check_number(p, "p", caller, low=0.0, high=1.0)
-    check_bool(training, "training", caller)
+    check_tensor(input)
+    check_images(input, "input")
+    check_number(p, "p", low=0.0, high=1.0)
+    check_bool(training, "training")
     if not training or p == 0:
         return input
-    return apply_dropout_mask(input, 1 - p, "dropout", "input", caller, axes=2)
+    return apply_dropout_mask(input, 1 - p, "dropout", "input", axes=2)
 
 
 def apply_dropout_mask(
-    x: Tensor, keep_prob: float, stream: str, name: str, caller: str, axes: int | None = None
+    x: Tensor, keep_prob: float, stream: str, name: str, axes: int | None = None
 ) -> Tensor:
     """Return `x` with each element kept with probability `keep_prob` and divided by it, or zeroed.
 
@@ -381,7 +373,6 @@ def apply_dropout_mask(
         keep_prob: The probability with which an element is kept.
         stream: The name of the random stream.
         name: The name of the argument `x` in errors.
-        caller: The name of the function in errors.
         axes: The elements at the same indices of so many first axes are kept or zeroed together;
             None for each alone.
 
@@ -391,7 +382,7 @@ def apply_dropout_mask(
     dtype = dtype_of(x)
     if dtype.category != dtypes.FLOAT:
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be of a float type, but got {dtype!r}."
+            f"For '{caller()}', the argument '{name}' must be of a float type, but got {dtype!r}."
         )
     shape = x.shape if axes is None else x.shape[:axes] + (1,) * (x.ndim - axes)
 
@@ -411,9 +402,8 @@ class _Draw(Primitive):
     """
 
     def __init__(self, seed: int = 0, seed2: int = 0) -> None:
-        caller = type(self).__name__
-        self._seed: int | None = check_int(seed, "seed", caller, low=0) or None
-        check_int(seed2, "seed2", caller, low=0)
+        self._seed: int | None = check_int(seed, "seed", low=0) or None
+        check_int(seed2, "seed2", low=0)
 
 
 class StandardNormal(_Draw):
@@ -453,7 +443,7 @@ class UniformReal(_Draw):
 
     def __call__(self, shape: tuple[int, ...]) -> Tensor:
         """Apply the operation."""
-        return rand(parse_shape(shape, "shape", "UniformReal"), seed=self._seed)
+        return rand(parse_shape(shape, "shape"), seed=self._seed)
 
 
 class UniformInt(_Draw):
@@ -474,43 +464,43 @@ class UniformInt(_Draw):
     def __call__(self, shape: tuple[int, ...], minval: Tensor, maxval: Tensor) -> Tensor:
         """Apply the operation."""
         for name, value in (("minval", minval), ("maxval", maxval)):
-            check_category(value, dtypes.INTEGER, "UniformInt", name)
+            check_category(value, dtypes.INTEGER, name)
         return uniform(shape, minval, maxval, self._seed, dtypes.int32)
 
 
-def _draw(caller: str, draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:
+def _draw(draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:
     def values() -> NDArray[np.generic]:
         return np.asarray(draw(), dtype.numpy_dtype)
 
-    return tensor_from_array(caller, lambda: host_values(values))
+    return tensor_from_array(lambda: host_values(values))
 
 
-def _stream(seed: object, caller: str, name: str = "ops") -> str:
+def _stream(seed: object, name: str = "ops") -> str:
     """Return the name of a random stream of the program: `name`, or that of a seed."""
-    return name if seed is None else f"ops {check_int(seed, 'seed', caller, low=0)}"
+    return name if seed is None else f"ops {check_int(seed, 'seed', low=0)}"
 
 
-def _broadcast_lengths(caller: str, shape: object, *arrays: NDArray[np.generic]) -> tuple[int, ...]:
+def _broadcast_lengths(shape: object, *arrays: NDArray[np.generic]) -> tuple[int, ...]:
     """Return the shape to which the argument `shape` and those of arrays broadcast."""
-    lengths = parse_shape(shape, "shape", caller)
+    lengths = parse_shape(shape, "shape")
     try:
         return np.broadcast_shapes(lengths, *(x.shape for x in arrays))
     except ValueError:
-        raise broadcast_error(caller, lengths, *(x.shape for x in arrays)) from None
+        raise broadcast_error(lengths, *(x.shape for x in arrays)) from None
 
 
-def _float_dtype(dtype: DTypeLike | None, caller: str) -> DType:
-    chosen = dtypes.float32 if dtype is None else dtypes.as_dtype(dtype, caller)
+def _float_dtype(dtype: DTypeLike | None) -> DType:
+    chosen = dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
     if chosen.category != dtypes.FLOAT:
         raise ValueError(
-            f"For '{caller}', the argument 'dtype' must be a type of floats, but got {chosen!r}."
+            f"For '{caller()}', the argument 'dtype' must be a type of floats, but got {chosen!r}."
         )
     return chosen
 
 
-def _lengths(size: tuple[int | Sequence[int], ...], caller: str) -> tuple[int, ...]:
+def _lengths(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:
     """Return the shape that several ints or one sequence of ints specify."""
     if not size:
         return (1,)
     items = as_items(size[0]) if len(size) == 1 else None
-    return parse_shape(size if items is None else items, "size", caller)
+    return parse_shape(size if items is None else items, "size")

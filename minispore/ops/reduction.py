@@ -39,7 +39,14 @@ from minispore.ops.manipulation import (
     reshape,
     squeeze,
 )
-from minispore.utils.checks import as_items, check_bool, check_int, check_one_of, check_type
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_bool,
+    check_int,
+    check_one_of,
+    check_type,
+)
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -112,12 +119,12 @@ def sum(
 
     Source: MindSpore's `mindspore.ops.sum`.
     """
-    check_tensor(input, "sum")
+    check_tensor(input)
     check_bool(keepdim, "keepdim")
-    result_type = None if dtype is None else dtypes.as_dtype(dtype, "sum")
+    result_type = None if dtype is None else dtypes.as_dtype(dtype)
     if result_type is None and dtype_of(input).category < dtypes.FLOAT:
         result_type = dtypes.int64
-    axis = normalize_axis_tuple(dim, input.ndim, "sum", "dim")
+    axis = normalize_axis_tuple(dim, input.ndim, "dim")
     if result_type is None:
         return apply1(rules.sum, input, axis, keepdim)
     # numpy adds small integers up in a type of its own choice.
@@ -143,9 +150,9 @@ def mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.mean`.
     """
-    floats = as_float(x, "mean", "x")
+    floats = as_float(x, "x")
     check_bool(keep_dims, "keep_dims")
-    value = apply1(rules.mean, floats, normalize_axis_tuple(axis, x.ndim, "mean"), keep_dims)
+    value = apply1(rules.mean, floats, normalize_axis_tuple(axis, x.ndim), keep_dims)
     return value if floats is x else cast_to(value, dtype_of(x))
 
 
@@ -179,10 +186,10 @@ def amax(
 
     Source: MindSpore's `mindspore.ops.amax`.
     """
-    check_tensor(input, "amax")
+    check_tensor(input)
     check_bool(keepdims, "keepdims")
-    x = _with_initial(input, initial, where, maximum, "amax")
-    return apply1(rules.max, x, _axes_with_elements(x, axis, "amax"), keepdims)
+    x = _with_initial(input, initial, where, maximum)
+    return apply1(rules.max, x, _axes_with_elements(x, axis), keepdims)
 
 
 def amin(
@@ -215,10 +222,10 @@ def amin(
 
     Source: MindSpore's `mindspore.ops.amin`.
     """
-    check_tensor(input, "amin")
+    check_tensor(input)
     check_bool(keepdims, "keepdims")
-    x = _with_initial(input, initial, where, minimum, "amin")
-    return apply1(rules.min, x, _axes_with_elements(x, axis, "amin"), keepdims)
+    x = _with_initial(input, initial, where, minimum)
+    return apply1(rules.min, x, _axes_with_elements(x, axis), keepdims)
 
 
 def max(
@@ -253,9 +260,9 @@ def max(
 
     Source: MindSpore's `mindspore.ops.max`.
     """
-    check_tensor(input, "max")
-    x = _with_initial(input, initial, where, maximum, "max")
-    return _extremum_and_index(x, axis, keepdims, amax, argmax, "max")
+    check_tensor(input)
+    x = _with_initial(input, initial, where, maximum)
+    return _extremum_and_index(x, axis, keepdims, amax, argmax)
 
 
 def min(
@@ -290,15 +297,15 @@ def min(
 
     Source: MindSpore's `mindspore.ops.min`.
     """
-    check_tensor(input, "min")
-    x = _with_initial(input, initial, where, minimum, "min")
-    return _extremum_and_index(x, axis, keepdims, amin, argmin, "min")
+    check_tensor(input)
+    x = _with_initial(input, initial, where, minimum)
+    return _extremum_and_index(x, axis, keepdims, amin, argmin)
 
 
-def _checked_axes(input: Tensor, axis: Axis, keep_dims: bool, caller: str) -> Axis:
-    check_tensor(input, caller)
-    check_bool(keep_dims, "keep_dims", caller)
-    return normalize_axis_tuple(axis, input.ndim, caller)
+def _checked_axes(input: Tensor, axis: Axis, keep_dims: bool) -> Axis:
+    check_tensor(input)
+    check_bool(keep_dims, "keep_dims")
+    return normalize_axis_tuple(axis, input.ndim)
 
 
 def all(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
@@ -319,7 +326,7 @@ def all(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.all`.
     """
-    axes = _checked_axes(input, axis, keep_dims, "all")
+    axes = _checked_axes(input, axis, keep_dims)
     xp = device_namespace(input._data)
     return wrap(xp.all(input._data, axis=axes, keepdims=keep_dims), input)
 
@@ -342,7 +349,7 @@ def any(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.any`.
     """
-    axes = _checked_axes(input, axis, keep_dims, "any")
+    axes = _checked_axes(input, axis, keep_dims)
     xp = device_namespace(input._data)
     return wrap(xp.any(input._data, axis=axes, keepdims=keep_dims), input)
 
@@ -368,9 +375,9 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.logsumexp`.
     """
-    x = as_float(input, "logsumexp")
+    x = as_float(input)
     check_bool(keepdim, "keepdim")
-    axes = _axes_with_elements(x, dim, "logsumexp", "dim")
+    axes = _axes_with_elements(x, dim, "dim")
     return cast_to(apply1(rules.logsumexp, widen(x), axes, keepdim), dtype_of(x))
 
 
@@ -395,10 +402,10 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = N
 
     Source: MindSpore's `mindspore.ops.softmax`.
     """
-    x = as_float(input, "softmax")
+    x = as_float(input)
     if dtype is not None:
-        x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype, "softmax"), "softmax"))
-    return _apply_along_axis(rules.softmax, x, axis, "softmax")
+        x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype)))
+    return _apply_along_axis(rules.softmax, x, axis)
 
 
 def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
@@ -421,15 +428,13 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.log_softmax`.
     """
-    x = as_float(logits, "log_softmax", "logits")
-    return _apply_along_axis(rules.log_softmax, x, axis, "log_softmax")
+    x = as_float(logits, "logits")
+    return _apply_along_axis(rules.log_softmax, x, axis)
 
 
-def _apply_along_axis(
-    rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int, caller: str
-) -> Tensor:
-    place = normalize_axis_index(axis, x.ndim, "axis", caller)
-    check_nonempty(x.shape, place, caller)
+def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
+    place = normalize_axis_index(axis, x.ndim, "axis")
+    check_nonempty(x.shape, place)
     return cast_to(apply1(rule, widen(x), place), dtype_of(x))
 
 
@@ -454,9 +459,9 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
     Source: MindSpore's `mindspore.ops.argmax`.
     """
-    check_tensor(input, "argmax")
+    check_tensor(input)
     check_bool(keepdim, "keepdim")
-    place = _axis_with_elements(input, dim, "argmax", "dim")
+    place = _axis_with_elements(input, dim, "dim")
     index = device_namespace(input._data).argmax(input._data, axis=place, keepdims=keepdim)
     return cast_to(wrap(index, input), dtypes.int64)  # it is int32 where addresses have 32 bits
 
@@ -482,9 +487,9 @@ def argmin(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Te
 
     Source: MindSpore's `mindspore.ops.argmin`.
     """
-    check_tensor(input, "argmin")
+    check_tensor(input)
     check_bool(keepdims, "keepdims")
-    place = _axis_with_elements(input, axis, "argmin")
+    place = _axis_with_elements(input, axis)
     index = device_namespace(input._data).argmin(input._data, axis=place, keepdims=keepdims)
     return cast_to(wrap(index, input), dtypes.int64)  # it is int32 where addresses have 32 bits
 
@@ -495,10 +500,9 @@ def _extremum_and_index(
     keepdims: bool,
     extremum: Callable[[Tensor, None, bool], Tensor],
     index_of_extremum: Callable[[Tensor, int | None, bool], Tensor],
-    caller: str,
 ) -> tuple[Tensor, Tensor]:
-    check_bool(keepdims, "keepdims", caller)
-    place = _axis_with_elements(x, axis, caller)
+    check_bool(keepdims, "keepdims")
+    place = _axis_with_elements(x, axis)
     if place is None:
         return extremum(x, None, keepdims), index_of_extremum(x, None, keepdims)
     indices = index_of_extremum(x, place, True)
@@ -511,36 +515,35 @@ def _with_initial(
     initial: Number | None,
     mask: Tensor | None,
     extremum: Callable[[Tensor, Number], Tensor],
-    caller: str,
 ) -> Tensor:
     """Return the elements that count for a maximum or minimum, or `initial` where that does."""
     if initial is None:
         if mask is not None:
             raise ValueError(
-                f"For '{caller}', the argument 'initial' must be a number if 'where' is given, "
+                f"For '{caller()}', the argument 'initial' must be a number if 'where' is given, "
                 "but got None."
             )
         return x
-    check_type(initial, (bool, int, float), "initial", caller)
+    check_type(initial, (bool, int, float), "initial")
     bounded = extremum(x, initial)
     if mask is None:
         return bounded
-    check_category(mask, dtypes.BOOL, caller, "where")
+    check_category(mask, dtypes.BOOL, "where")
     try:
         return where(mask, bounded, initial)
     except ValueError:
-        raise broadcast_error(caller, x.shape, mask.shape) from None
+        raise broadcast_error(x.shape, mask.shape) from None
 
 
-def _axis_with_elements(x: Tensor, axis: int | None, caller: str, name: str = "axis") -> int | None:
-    place = None if axis is None else normalize_axis_index(axis, x.ndim, name, caller)
-    check_nonempty(x.shape, place, caller)
+def _axis_with_elements(x: Tensor, axis: int | None, name: str = "axis") -> int | None:
+    place = None if axis is None else normalize_axis_index(axis, x.ndim, name)
+    check_nonempty(x.shape, place)
     return place
 
 
-def _axes_with_elements(x: Tensor, axis: Axis, caller: str, name: str = "axis") -> Axis:
-    axes = normalize_axis_tuple(axis, x.ndim, caller, name)
-    check_nonempty(x.shape, axes, caller)
+def _axes_with_elements(x: Tensor, axis: Axis, name: str = "axis") -> Axis:
+    axes = normalize_axis_tuple(axis, x.ndim, name)
+    check_nonempty(x.shape, axes)
     return axes
 
 
@@ -566,10 +569,10 @@ def prod(
 
     Source: MindSpore's `mindspore.ops.prod`.
     """
-    check_tensor(input, "prod")
+    check_tensor(input)
     check_bool(keep_dims, "keep_dims")
-    named = normalize_axis_tuple(axis, input.ndim, "prod")
-    x = _as_factors(input, dtype, "prod")
+    named = normalize_axis_tuple(axis, input.ndim)
+    x = _as_factors(input, dtype)
     axes = range(x.ndim) if named is None else (named,) if isinstance(named, int) else named
     others = [i for i in range(x.ndim) if i not in axes]
     kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
@@ -587,10 +590,10 @@ def prod(
     return reshape(factors, kept if keep_dims else rest)
 
 
-def _as_factors(x: Tensor, dtype: dtypes.DTypeLike | None, caller: str) -> Tensor:
+def _as_factors(x: Tensor, dtype: dtypes.DTypeLike | None) -> Tensor:
     """Return `x` in the type to multiply in."""
     if dtype is not None:
-        return cast_to(x, dtypes.as_dtype(dtype, caller))
+        return cast_to(x, dtypes.as_dtype(dtype))
     return cast_to(x, dtypes.int64) if dtype_of(x).category < dtypes.FLOAT else x
 
 
@@ -618,13 +621,11 @@ def count_nonzero(
 
     Source: MindSpore's `mindspore.ops.count_nonzero`.
     """
-    check_tensor(x, "count_nonzero", "x")
-    axes = normalize_axis_tuple(axis, x.ndim, "count_nonzero")
+    check_tensor(x, "x")
+    axes = normalize_axis_tuple(axis, x.ndim)
     check_bool(keep_dims, "keep_dims")
     counted = cast_to(not_equal(x, 0), dtypes.int64)
-    return cast_to(
-        apply1(rules.sum, counted, axes, keep_dims), dtypes.as_dtype(dtype, "count_nonzero")
-    )
+    return cast_to(apply1(rules.sum, counted, axes, keep_dims), dtypes.as_dtype(dtype))
 
 
 def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -648,10 +649,10 @@ def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tenso
 
     Source: MindSpore's `mindspore.ops.cumsum`.
     """
-    check_tensor(x, "cumsum", "x")
-    check_numbers(x, "cumsum")
-    place = normalize_axis_index(axis, x.ndim, "axis", "cumsum")
-    result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype, "cumsum")
+    check_tensor(x, "x")
+    check_numbers(x)
+    place = normalize_axis_index(axis, x.ndim, "axis")
+    result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype)
     # numpy adds small integers up in a type of its own choice.
     return cast_to(apply1(rules.cumsum, widen(cast_to(x, result_type)), place), result_type)
 
@@ -675,9 +676,9 @@ def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> T
 
     Source: MindSpore's `mindspore.ops.cumprod`.
     """
-    check_tensor(input, "cumprod")
-    place = normalize_axis_index(dim, input.ndim, "dim", "cumprod")
-    factors = _as_factors(input, dtype, "cumprod")
+    check_tensor(input)
+    place = normalize_axis_index(dim, input.ndim, "dim")
+    factors = _as_factors(input, dtype)
     x = widen(factors)
     # Each product is multiplied by the one that ends before it, so that products of 2, 4, … factors
     # follow, and the gradient is correct where factors are 0.
@@ -712,9 +713,9 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
     Source: MindSpore's `mindspore.ops.sort`.
     """
-    check_tensor(input_x, "sort", "input_x")
-    check_numbers(input_x, "sort")
-    place = normalize_axis_index(axis, input_x.ndim, "axis", "sort")
+    check_tensor(input_x, "input_x")
+    check_numbers(input_x)
+    place = normalize_axis_index(axis, input_x.ndim, "axis")
     check_bool(descending, "descending")
     indices = _argsort(input_x, place, descending)
     return gather_elements(input_x, place, indices), indices
@@ -741,9 +742,9 @@ def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.argsort`.
     """
-    check_tensor(input, "argsort")
-    check_numbers(input, "argsort")
-    place = normalize_axis_index(axis, input.ndim, "axis", "argsort")
+    check_tensor(input)
+    check_numbers(input)
+    place = normalize_axis_index(axis, input.ndim, "axis")
     check_bool(descending, "descending")
     return _argsort(input, place, descending)
 
@@ -774,9 +775,9 @@ def topk(
 
     Source: MindSpore's `mindspore.ops.topk`.
     """
-    check_tensor(input, "topk")
-    check_numbers(input, "topk")
-    place = normalize_axis_index(-1 if dim is None else dim, input.ndim, "dim", "topk")
+    check_tensor(input)
+    check_numbers(input)
+    place = normalize_axis_index(-1 if dim is None else dim, input.ndim, "dim")
     check_int(k, "k", low=1, high=input.shape[place])
     check_bool(largest, "largest")
     check_bool(sorted, "sorted")
@@ -821,7 +822,7 @@ def var(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool =
 
     Source: MindSpore's `mindspore.ops.var`.
     """
-    return cast_to(_variance(input, axis, ddof, keepdims, "var"), dtype_of(input))
+    return cast_to(_variance(input, axis, ddof, keepdims), dtype_of(input))
 
 
 def std(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> Tensor:
@@ -846,7 +847,7 @@ def std(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool =
 
     Source: MindSpore's `mindspore.ops.std`.
     """
-    return cast_to(_root(_variance(input, axis, ddof, keepdims, "std"), 2), dtype_of(input))
+    return cast_to(_root(_variance(input, axis, ddof, keepdims), 2), dtype_of(input))
 
 
 def norm(
@@ -885,11 +886,11 @@ def norm(
 
     Source: MindSpore's `mindspore.ops.norm`.
     """
-    x = as_float(A, "norm", "A")
+    x = as_float(A, "A")
     check_type(ord, (int, float, str), "ord", allow_none=True)
     check_bool(keepdim, "keepdim")
     if dtype is not None:
-        x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype, "norm"), "norm"))
+        x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype)))
     axes = _axes_of_norm(dim, x.ndim, ord)
     if ord is None or len(axes) == 2:
         value = _matrix_norm(widen(x), axes, "fro" if ord is None else ord, keepdim)
@@ -902,11 +903,11 @@ def norm(
     return cast_to(value, dtype_of(x))
 
 
-def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool, caller: str) -> Tensor:
-    check_category(x, dtypes.FLOAT, caller)
-    axes = normalize_axis_tuple(axis, x.ndim, caller)
-    check_type(ddof, (int, bool), "ddof", caller)
-    check_bool(keepdims, "keepdims", caller)
+def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool) -> Tensor:
+    check_category(x, dtypes.FLOAT)
+    axes = normalize_axis_tuple(axis, x.ndim)
+    check_type(ddof, (int, bool), "ddof")
+    check_bool(keepdims, "keepdims")
     x = widen(x)
     squares = apply1(elementwise.square, sub(x, apply1(rules.mean, x, axes, True)))
     value = apply1(rules.mean, squares, axes, keepdims)
@@ -915,7 +916,7 @@ def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool, caller: str) -> 
     count = math.prod(x.shape) // (math.prod(value.shape) or 1)
     if count <= ddof:
         warn_at_caller(
-            f"For '{caller}', the argument 'ddof' should be less than the number of elements, "
+            f"For '{caller()}', the argument 'ddof' should be less than the number of elements, "
             f"{count}, but got {ddof}: the result is infinite or NaN."
         )
     return mul(value, count / (count - ddof) if count > ddof else inf)
@@ -926,9 +927,7 @@ def _axes_of_norm(dim: object, ndim: int, ord: object) -> tuple[int, ...]:
     if dim is None and (ord is None or ndim == 0):
         return tuple(range(ndim))
     items = range(ndim) if dim is None else as_items(dim)
-    axes = tuple(
-        normalize_axis_index(i, ndim, "dim", "norm") for i in ((dim,) if items is None else items)
-    )
+    axes = tuple(normalize_axis_index(i, ndim, "dim") for i in ((dim,) if items is None else items))
     if len(axes) not in {1, 2} or len(set(axes)) < len(axes):
         raise ValueError(
             f"For 'norm', the argument 'dim' must name one axis or two, but they are {axes}."
@@ -938,7 +937,7 @@ def _axes_of_norm(dim: object, ndim: int, ord: object) -> tuple[int, ...]:
 
 def _vector_norm(x: Tensor, axes: tuple[int, ...], ord: float, keepdim: bool) -> Tensor:
     if ord in (inf, -inf):
-        check_nonempty(x.shape, axes, "norm")
+        check_nonempty(x.shape, axes)
         largest = rules.max if ord > 0 else rules.min
         return apply1(largest, apply1(elementwise.absolute, x), axes, keepdim)
     if ord == 0:
@@ -954,11 +953,11 @@ def _matrix_norm(x: Tensor, axes: tuple[int, ...], ord: float | str, keepdim: bo
             f"For 'norm', the argument 'ord' must not be {ord!r} for matrices: singular values are "
             "left out. Use numpy.linalg.norm of x.asnumpy() for the value."
         )
-    check_one_of(ord, _MATRIX_NORMS, "ord", "norm")
+    check_one_of(ord, _MATRIX_NORMS, "ord")
     if ord == "fro":
         return _root(apply1(rules.sum, apply1(elementwise.square, x), axes, keepdim), 2)
     row, column = axes if ord in (1, -1) else axes[::-1]
-    check_nonempty(x.shape, column, "norm")
+    check_nonempty(x.shape, column)
     sums = apply1(rules.sum, apply1(elementwise.absolute, x), row, True)
     chosen = rules.max if ord in (1, inf) else rules.min
     value = apply1(chosen, sums, column, True)
@@ -1097,7 +1096,7 @@ class Argmax(Primitive):
 
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
-        return cast_to(argmax(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmax"))
+        return cast_to(argmax(input_x, self.axis), dtypes.as_dtype(self.output_type))
 
 
 class Argmin(Argmax):
@@ -1117,7 +1116,7 @@ class Argmin(Argmax):
 
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
-        return cast_to(argmin(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmin"))
+        return cast_to(argmin(input_x, self.axis), dtypes.as_dtype(self.output_type))
 
 
 class ArgMaxWithValue(Primitive):
@@ -1136,8 +1135,8 @@ class ArgMaxWithValue(Primitive):
     """
 
     def __init__(self, axis: int = 0, keep_dims: bool = False) -> None:
-        self.axis: int = check_int(axis, "axis", type(self).__name__)
-        check_bool(keep_dims, "keep_dims", type(self).__name__)
+        self.axis: int = check_int(axis, "axis")
+        check_bool(keep_dims, "keep_dims")
         self.keep_dims = keep_dims
 
     def __call__(self, input: Tensor) -> tuple[Tensor, Tensor]:
@@ -1189,7 +1188,7 @@ class L2Normalize(Primitive):
 
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
-        x = as_float(input_x, "L2Normalize", "input_x")
+        x = as_float(input_x, "input_x")
         wide = widen(x)
         squares = sum(apply1(elementwise.square, wide), self.axis, True)
         return cast_to(div(wide, sqrt(maximum(squares, self.epsilon))), dtype_of(x))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from minispore.common.tensor import Tensor
 from minispore.ops._primitive import Primitive
-from minispore.utils.checks import check_type
+from minispore.utils.checks import caller, check_type
 
 __all__ = ["HistogramSummary", "ImageSummary", "ScalarSummary", "TensorSummary"]
 
@@ -45,13 +45,12 @@ class _Summary(Primitive):
             TypeError: `name` is not a str, or `value` is not a Tensor.
             ValueError: `name` is empty or invalid Unicode, or the shape of `value` is invalid.
         """
-        caller = type(self).__name__
-        check_type(name, str, "name", caller)
+        check_type(name, str, "name")
         if not name:
-            raise ValueError(f"For '{caller}', the name should be valid string, but got ''.")
-        check_unicode(name, caller)
-        check_type(value, Tensor, "value", caller)
-        check_shape(self._kind, name, value.shape, caller)
+            raise ValueError(f"For '{caller()}', the name should be valid string, but got ''.")
+        check_unicode(name)
+        check_type(value, Tensor, "value")
+        check_shape(self._kind, name, value.shape)
         if subscribers := tuple(summary_subscribers()):
             array = np.array(value.asnumpy())
             for subscriber in subscribers:
@@ -127,17 +126,17 @@ class HistogramSummary(_Summary):
     _kind = "histogram"
 
 
-def check_unicode(name: str, caller: str) -> None:
+def check_unicode(name: str) -> None:
     """Raise ValueError unless `name` can be written into a file."""
     try:
         name.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"For '{caller}', the name {name!r} is no valid Unicode: {error.reason}."
+            f"For '{caller()}', the name {name!r} is no valid Unicode: {error.reason}."
         ) from None
 
 
-def check_shape(kind: str, name: str, shape: tuple[int, ...], caller: str) -> None:
+def check_shape(kind: str, name: str, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless a value of `shape` can be written as a summary of its kind."""
     if kind == "scalar":
         fits, expected = shape in {(), (1,)}, "() or (1,)"
@@ -148,5 +147,5 @@ def check_shape(kind: str, name: str, shape: tuple[int, ...], caller: str) -> No
         fits, expected = len(shape) > 0, "with at least one axis"
     if not fits:
         raise ValueError(
-            f"For '{caller}', the {kind} '{name}' must be of shape {expected}, but got {shape}."
+            f"For '{caller()}', the {kind} '{name}' must be of shape {expected}, but got {shape}."
         )

@@ -181,7 +181,6 @@ class _FunctionAtPoint:
             {},
             tuple(self.by),
             self.weights,
-            "gradcheck",
             sens=tuple(seeds),
         )
         return (*gradients.inputs, *gradients.weights)

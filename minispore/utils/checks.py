@@ -1,7 +1,7 @@
 """Argument checks, whose errors name the function, the argument, the expected and the actual value.
 
-A check finds the name of the function that called it. Pass `caller` only where a helper function
-checks the argument of another function.
+An error finds the name of the public function that was called. `function` is passed only where that
+function has returned, as when rows are read later.
 """
 
 import sys
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from functools import cache
 from math import inf
 from reprlib import repr as short
-from types import NoneType, UnionType
+from types import FrameType, NoneType, UnionType
 from typing import Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
@@ -18,6 +18,7 @@ __all__ = [
     "all_are",
     "as_items",
     "as_tuple",
+    "caller",
     "check_arguments",
     "check_bool",
     "check_int",
@@ -38,6 +39,10 @@ __all__ = [
 
 T = TypeVar("T")
 
+# Functions of these are called by those that a program calls.
+_INTERNAL = ("minispore.utils.", "minispore.engine.")
+_CONSTRUCTORS = ("__init__", "__post_init__")
+
 
 def describe_value(value: object) -> str:
     """Return the value's shortened repr and its type, on one line: the "but got" part of an error.
@@ -55,13 +60,55 @@ def describe_value(value: object) -> str:
     return f"{' '.join(short(value).split())} of type {type(value).__name__}"
 
 
-def _calling_function() -> str:
-    """Return the name of the function that called a check; for `__init__` the name of its class."""
-    depth = 1
-    while (frame := sys._getframe(depth)).f_globals is globals() or frame.f_code.co_name[0] == "<":
-        depth += 1
-    scope, _, name = frame.f_code.co_qualname.rpartition(".")
-    return scope.rpartition(".")[2] if name in {"__init__", "__post_init__"} else name
+def caller() -> str:
+    """Return the name of the function or class that the program called, for an error.
+
+    That is the nearest function above which is public: one in the `__all__` of its module, or one
+    that the package of a private module exports. A constructor, an operator and `construct` have
+    the name of the object's class.
+
+    Returns:
+        The name, as in "For 'softmax', the argument 'axis' must be an int."
+
+    Examples:
+        >>> def scale() -> str:
+        ...     return caller()
+        >>> scale()
+        'scale'
+    """
+    frame = sys._getframe(1)
+    while not (name := _public_name(frame)) and frame.f_back is not None:
+        frame = frame.f_back
+    return name or ""
+
+
+def _public_name(frame: FrameType) -> str:
+    """Return the name of the frame's function, or that of its class; "" if it is not public."""
+    module, code = str(frame.f_globals.get("__name__")), frame.f_code
+    if code.co_name[0] == "<":
+        return ""
+    if not module.startswith("minispore.") or code.co_filename[0] == "<":  # of the program
+        scope, _, name = code.co_qualname.rpartition(".")
+        return scope.rpartition(".")[2] if name in _CONSTRUCTORS else name
+    # A function that a public function has returned has its name.
+    qualname, is_local, _ = code.co_qualname.partition(".<locals>")
+    scope, _, name = qualname.rpartition(".")
+    if module.startswith(_INTERNAL):
+        return ""
+    if scope:
+        if name[0] == "_" and not name.startswith("__"):
+            return ""
+        owner = None if is_local else type(frame.f_locals[code.co_varnames[0]])
+        kind = owner.__name__ if owner else scope
+        # A class may say that errors of its methods name it, as MindSpore's do.
+        form: str = getattr(owner, "_name_in_errors", "{method}")
+        if name.startswith("__") or name == "construct":
+            form = "{kind}"
+        return "" if kind[0] == "_" else form.format(kind=kind, method=name)
+    names: Collection[str] | None = frame.f_globals.get("__all__")
+    if names is None and "._" in module:
+        names = vars(sys.modules[module.rpartition(".")[0]])
+    return name if name[0] != "_" and (names is None or name in names) else ""
 
 
 def check_arguments(function: Callable[..., object], values: Mapping[str, object]) -> None:
@@ -71,7 +118,7 @@ def check_arguments(function: Callable[..., object], values: Mapping[str, object
     also accepts an int; `check_one_of` checks a `Literal`. Other annotations are not checked.
 
     Args:
-        function: The function, which is the caller.
+        function: The function that was called.
         values: The arguments by name, such as `locals()` in the first line of the function.
 
     Raises:
@@ -118,22 +165,22 @@ def _checked_annotations(
 # Type checkers do not know the types of the items of a `dict` or `list` that is an argument.
 @overload
 def check_type(
-    value: object, types: type[dict[object, object]], name: str, caller: str | None = None
+    value: object, types: type[dict[object, object]], name: str, function: str | None = None
 ) -> dict[object, object]: ...
 @overload
 def check_type(
-    value: object, types: type[list[object]], name: str, caller: str | None = None
+    value: object, types: type[list[object]], name: str, function: str | None = None
 ) -> list[object]: ...
 @overload
 def check_type(
-    value: object, types: type[T] | tuple[type[T], ...], name: str, caller: str | None = None
+    value: object, types: type[T] | tuple[type[T], ...], name: str, function: str | None = None
 ) -> T: ...
 @overload
 def check_type(
     value: object,
     types: type[T] | tuple[type[T], ...],
     name: str,
-    caller: str | None = None,
+    function: str | None = None,
     *,
     allow_none: bool,
 ) -> T | None: ...
@@ -141,7 +188,7 @@ def check_type(
     value: object,
     types: type[T] | tuple[type[T], ...],
     name: str,
-    caller: str | None = None,
+    function: str | None = None,
     *,
     allow_none: bool = False,
 ) -> T | None:
@@ -151,7 +198,7 @@ def check_type(
         value: The argument.
         types: A class or several.
         name: The name of the argument.
-        caller: The name of the function; by default the one that called this check.
+        function: Its name in the error; by default that of the public function.
         allow_none: Whether None is accepted, too.
 
     Returns:
@@ -174,21 +221,21 @@ def check_type(
         for kind in accepted:
             if isinstance(value, kind):
                 return value
-    caller = caller or _calling_function()
+    function = function or caller()
     expected = ", ".join(t.__name__ for t in accepted) + (", None" if allow_none else "")
     raise TypeError(
-        f"For '{caller}', the type of '{name}' must be one of {expected}, "
+        f"For '{function}', the type of '{name}' must be one of {expected}, "
         f"but got {describe_value(value)}."
     )
 
 
-def check_bool(value: object, name: str, caller: str | None = None) -> None:
+def check_bool(value: object, name: str, function: str | None = None) -> None:
     """Check that `value` is a bool: as `check_type`, but fast enough for every operation.
 
     Args:
         value: The argument.
         name: The name of the argument.
-        caller: The name of the function; by default the one that called this check.
+        function: Its name in the error; by default that of the public function.
 
     Raises:
         TypeError: The value is not a bool.
@@ -201,13 +248,13 @@ def check_bool(value: object, name: str, caller: str | None = None) -> None:
         TypeError: For 'repeat', the type of 'forever' must be one of bool, but got 1 of type int.
     """
     if value is not True and value is not False:
-        check_type(value, bool, name, caller)
+        check_type(value, bool, name, function)
 
 
 def check_int(
     value: object,
     name: str,
-    caller: str | None = None,
+    function: str | None = None,
     *,
     low: int | None = None,
     high: int | None = None,
@@ -217,7 +264,7 @@ def check_int(
     Args:
         value: The argument.
         name: The name of the argument.
-        caller: The name of the function; by default the one that called this check.
+        function: Its name in the error; by default that of the public function.
         low: The smallest value that is accepted, if there is one.
         high: The largest value that is accepted, if there is one.
 
@@ -236,16 +283,16 @@ def check_int(
         ValueError: For 'repeat', the argument 'count' must be at least 0, but got -1.
     """
     if type(value) is not int:
-        value = check_type(value, int, name, caller)
+        value = check_type(value, int, name, function)
     if (low is not None and value < low) or (high is not None and value > high):
-        raise _range_error(value, name, caller, low, high)
+        raise _range_error(value, name, function, low, high)
     return value
 
 
 def check_number(
     value: object,
     name: str,
-    caller: str | None = None,
+    function: str | None = None,
     *,
     low: float | None = None,
     high: float | None = None,
@@ -257,7 +304,7 @@ def check_number(
     Args:
         value: The argument.
         name: The name of the argument.
-        caller: The name of the function; by default the one that called this check.
+        function: Its name in the error; by default that of the public function.
         low: The smallest value that is accepted, if there is one.
         high: The largest value that is accepted, if there is one.
 
@@ -277,15 +324,15 @@ def check_number(
         Traceback (most recent call last):
         ValueError: For 'scale', the argument 'factor' must be at least 0, but got -0.5.
     """
-    value = check_type(value, (int, float), name, caller)
+    value = check_type(value, (int, float), name, function)
     too_low = low is not None and not low <= value < inf
     if too_low or (high is not None and value > high) or value != value:  # noqa: PLR0124
-        raise _range_error(value, name, caller, low, high)
+        raise _range_error(value, name, function, low, high)
     return float(value)
 
 
 def check_one_of(
-    value: object, choices: Collection[object], name: str, caller: str | None = None
+    value: object, choices: Collection[object], name: str, function: str | None = None
 ) -> None:
     """Check that `value` is one of `choices`.
 
@@ -293,7 +340,7 @@ def check_one_of(
         value: The argument.
         choices: The values that are accepted.
         name: The name of the argument.
-        caller: The name of the function; by default the one that called this check.
+        function: Its name in the error; by default that of the public function.
 
     Raises:
         ValueError: The value is not one of them.
@@ -306,9 +353,9 @@ def check_one_of(
         ValueError: For 'save', the argument 'mode' must be one of 'best', 'last', but got 'first'.
     """
     if not isinstance(value, Hashable) or value not in choices:
-        listed, caller = ", ".join(repr(c) for c in choices), caller or _calling_function()
+        listed, function = ", ".join(repr(c) for c in choices), function or caller()
         raise ValueError(
-            f"For '{caller}', the argument '{name}' must be one of {listed}, "
+            f"For '{function}', the argument '{name}' must be one of {listed}, "
             f"but got {short(value)}."
         )
 
@@ -482,15 +529,17 @@ def is_int_list(value: object) -> TypeGuard[list[int]]:
 
 
 def _range_error(
-    value: float, name: str, caller: str | None, low: float | None, high: float | None
+    value: float, name: str, function: str | None, low: float | None, high: float | None
 ) -> ValueError:
     if low is None:
         expected = "a number" if high is None else f"at most {high}"
     else:
         expected = f"at least {low}" if high is None else f"in [{low}, {high}]"
         expected += " and finite" if value == inf else ""
-    caller = caller or _calling_function()
-    return ValueError(f"For '{caller}', the argument '{name}' must be {expected}, but got {value}.")
+    function = function or caller()
+    return ValueError(
+        f"For '{function}', the argument '{name}' must be {expected}, but got {value}."
+    )
 
 
 def check_unmasked(values: object, what: str) -> None:

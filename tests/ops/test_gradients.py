@@ -218,7 +218,7 @@ def test_exception_of_a_rule_propagates(operands: int) -> None:
         with pytest.raises(TypeError, match="^not this$"):
             cast("Callable[..., object]", apply)(raising, *[x] * operands)
     with pytest.raises(TypeError, match="^not this$"):
-        apply_nondifferentiable(raising, x, x, "raising")
+        apply_nondifferentiable(raising, x, x)
 
 
 def cube_of_first(x: Tensor, _: Tensor) -> tuple[Tensor, tuple[Function]]:

@@ -51,7 +51,7 @@ class TypeCast(Transform):
     """
 
     def __init__(self, data_type: object) -> None:
-        self.dtype: np.dtype[np.generic] = as_dtype(data_type, "TypeCast", "data_type").numpy_dtype
+        self.dtype: np.dtype[np.generic] = as_dtype(data_type, "data_type").numpy_dtype
 
     def batched(self, block: Array) -> Array:
         """Convert all rows."""

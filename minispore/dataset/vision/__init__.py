@@ -204,7 +204,7 @@ class ToTensor(Transform):
     """
 
     def __init__(self, output_type: object = np.float32) -> None:
-        dtype = as_dtype(output_type, "ToTensor", "output_type")
+        dtype = as_dtype(output_type, "output_type")
         self.dtype: np.dtype[np.generic] = dtype.numpy_dtype
 
     def batched(self, block: Array) -> Array:

@@ -15,6 +15,7 @@ from minispore.engine.array.protocol import (
     Namespace,
     SupportsDLPack,
 )
+from minispore.utils.checks import caller
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -146,7 +147,7 @@ def set_device_target(target: DeviceTarget) -> None:
     Raises:
         RuntimeError: There is no GPU, or CuPy is not installed.
     """
-    _backend(target, "set_context")
+    _backend(target)
     _target[0] = target
 
 
@@ -204,7 +205,7 @@ def from_dlpack(x: SupportsDLPack) -> Array:
     if x.__dlpack_device__()[0] in _DLPACK_HOSTS:
         shared: HostArray = np.from_dlpack(x)
         return shared
-    return _backend("GPU", "from_dlpack").asarray(x)
+    return _backend("GPU").asarray(x)
 
 
 def to_dlpack(x: Array, **options: object) -> "CapsuleType":
@@ -325,13 +326,12 @@ def device_of(x: Array) -> DeviceTarget:
     return "CPU" if is_host(x) else "GPU"
 
 
-def to_device(x: Array, target: DeviceTarget, caller: str) -> Array:
+def to_device(x: Array, target: DeviceTarget) -> Array:
     """Return an array on a device.
 
     Args:
         x: An array on any device.
         target: "CPU" or "GPU".
-        caller: The name of the function in errors.
 
     Returns:
         `x` itself if it is there already, otherwise a copy.
@@ -339,7 +339,7 @@ def to_device(x: Array, target: DeviceTarget, caller: str) -> Array:
     Raises:
         RuntimeError: There is no GPU, or CuPy is not installed.
     """
-    backend = _backend(target, caller)
+    backend = _backend(target)
     if device_of(x) == target:
         return x
     return to_host(x) if target == "CPU" else backend.asarray(to_host(x))
@@ -373,23 +373,23 @@ def _like_numpy(x: Array) -> HostArray:
     return cast("HostArray", x)
 
 
-def _backend(target: DeviceTarget, caller: str) -> DeviceNamespace[Array]:
+def _backend(target: DeviceTarget) -> DeviceNamespace[Array]:
     if target not in _backends:
-        register_backend(target, _open_gpu(caller))
+        register_backend(target, _open_gpu())
     return _backends[target]
 
 
-def _open_gpu(caller: str) -> ArrayBackend[Array]:
+def _open_gpu() -> ArrayBackend[Array]:
     try:
         from minispore.engine.array import _cupy
     except ImportError as error:
         raise RuntimeError(
-            f"For '{caller}', the device 'GPU' needs CuPy, which cannot be imported: "
+            f"For '{caller()}', the device 'GPU' needs CuPy, which cannot be imported: "
             f"{error}. Install it with the extra 'gpu', or use the device 'CPU'."
         ) from error
     if not _cupy.is_available():
         raise RuntimeError(
-            f"For '{caller}', the device 'GPU' needs a CUDA device with its driver, but CuPy finds "
-            "none. Use the device 'CPU'."
+            f"For '{caller()}', the device 'GPU' needs a CUDA device with its driver, but CuPy "
+            "finds none. Use the device 'CPU'."
         )
     return cast("ArrayBackend[Array]", _cupy)

@@ -525,7 +525,7 @@ class PReLU(Cell):
         self.channel: int = check_int(channel, "channel", low=1)
         check_type(w, (float, int, list, Tensor), "w")
         values = Tensor(w, float32) if isinstance(w, list) else w
-        self.w: Parameter = init_parameter(values, (channel,), float32, "w", "PReLU", "a")
+        self.w: Parameter = init_parameter(values, (channel,), float32, "w", "a")
 
     def construct(self, x: Tensor) -> Tensor:
         """Return the activation, with the shape of `x`.
@@ -534,7 +534,7 @@ class PReLU(Cell):
             TypeError: `x` is not a Tensor.
             ValueError: `x` has another number of channels.
         """
-        check_tensor(x, "PReLU", "x")
+        check_tensor(x, "x")
         if self.channel not in (1, *x.shape[1:2]):
             raise ValueError(
                 f"For 'PReLU', 'x' must have {self.channel} channels, but its shape is {x.shape}."

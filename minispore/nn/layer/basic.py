@@ -71,17 +71,17 @@ class Dense(Cell):
         self.out_channels: int = check_int(out_channels, "out_channels", low=1)
         self.has_bias: bool = check_type(has_bias, bool, "has_bias")
         check_type(activation, (str, Cell), "activation", allow_none=True)
-        check_float_type(dtype, "Dense")
+        check_float_type(dtype)
         if weight_init is None:
             weight_init = HeUniform(math.sqrt(5))
         self.weight: Parameter = init_parameter(
-            weight_init, (out_channels, in_channels), dtype, "weight_init", "Dense"
+            weight_init, (out_channels, in_channels), dtype, "weight_init"
         )
         self.bias: Parameter | None = None
         if has_bias:
             if bias_init is None:
                 bias_init = Uniform(1 / math.sqrt(in_channels))
-            self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init", "Dense")
+            self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init")
         self.activation: Cell | None = (
             get_activation(activation, "Dense") if isinstance(activation, str) else activation
         )
@@ -138,7 +138,7 @@ class Flatten(Cell):
         Raises:
             ValueError: An axis is out of range, or `start_dim` comes after `end_dim`.
         """
-        check_tensor(x, "Flatten", "x")
+        check_tensor(x, "x")
         if self.start_dim >= max(x.ndim, 1):
             # `ops.flatten` accepts a vector, but the layer requires a batch axis to keep.
             raise ValueError(
@@ -178,8 +178,8 @@ class Unflatten(Cell):
         Raises:
             ValueError: The axis is out of range, or the lengths do not fit.
         """
-        check_tensor(input_x, "Unflatten", "input_x")
-        axis = normalize_axis_index(self.axis, input_x.ndim, "axis", "Unflatten")
+        check_tensor(input_x, "input_x")
+        axis = normalize_axis_index(self.axis, input_x.ndim, "axis")
         before, after = input_x.shape[:axis], input_x.shape[axis + 1 :]
         return input_x.reshape((*before, *self.unflattened_size, *after))
 
@@ -218,7 +218,7 @@ class Dropout2d(Cell):
             TypeError: `x` is not a tensor or, in training, not of a float dtype.
             ValueError: In training, `x` has not four axes.
         """
-        check_tensor(x, "Dropout2d", "x")
+        check_tensor(x, "x")
         return ops.dropout2d(x, self.p) if self.training else x
 
     def extend_repr(self) -> str:
@@ -308,7 +308,7 @@ class Pad(Cell):
         pairs: list[tuple[int, int]] = []
         for pair in paddings:
             check_type(pair, (tuple, list), "paddings")
-            pairs.append(as_pair(pair, "paddings", "Pad", low=0, lists=True))
+            pairs.append(as_pair(pair, "paddings", low=0, lists=True))
         self.paddings = paddings
         self.mode: str = check_type(mode, str, "mode")
         check_one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode")
@@ -322,7 +322,7 @@ class Pad(Cell):
             ValueError: The number of its axes is not that of the pairs, or more is to be mirrored
                 than there is.
         """
-        check_tensor(x, "Pad", "x")
+        check_tensor(x, "x")
         if x.ndim != len(self.paddings):
             raise ValueError(
                 f"For 'Pad', 'x' must have {len(self.paddings)} axes, one for each pair of "
@@ -428,10 +428,10 @@ class Dropout(Cell):
         Raises:
             TypeError: `x` is not a tensor or, in training, not of a float dtype.
         """
-        check_tensor(x, "Dropout", "x")
+        check_tensor(x, "x")
         if not self.training or self.keep_prob == 1:
             return x
-        return apply_dropout_mask(x, self.keep_prob, "dropout", "x", "Dropout")
+        return apply_dropout_mask(x, self.keep_prob, "dropout", "x")
 
     def extend_repr(self) -> str:
         """Return the arguments for `repr`."""

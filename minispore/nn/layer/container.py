@@ -10,7 +10,7 @@ from typing import Generic, Self, TypeAlias, TypeVar, cast, overload
 
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-from minispore.utils.checks import as_items, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_type, describe_value
 
 __all__ = ["CellDict", "CellList", "SequentialCell"]
 
@@ -148,17 +148,16 @@ class _Container(Cell, Generic[C]):
             self._put(i, str(i) if numbered else name, cell)
 
     def _checked_index(self, index: object, *, end: bool = False) -> int:
-        caller = type(self).__name__
         if not isinstance(index, int):
             raise TypeError(
-                f"For '{caller}', the type of 'index' must be int or slice, "
+                f"For '{caller()}', the type of 'index' must be int or slice, "
                 f"but got {describe_value(index)}."
             )
         length = len(self)
         if not -length <= index < length + end:
             closing = "]" if end else ")"
             raise IndexError(
-                f"For '{caller}', the value of 'index' must be in [{-length}, {length}{closing}, "
+                f"For '{caller()}', the value of 'index' must be in [{-length}, {length}{closing}, "
                 f"but got {index}."
             )
         return index + length if index < 0 else index
@@ -299,9 +298,9 @@ class CellDict(Cell, Generic[C]):
         return self._cells()[key]
 
     def __setitem__(self, key: str, cell: C) -> None:
-        check_type(key, str, "key", self.cls_name)
-        check_type(cell, Cell, "cell", self.cls_name)
-        self._check_new_name(key, "key", Cell, self.cls_name)
+        check_type(key, str, "key")
+        check_type(cell, Cell, "cell")
+        self._check_new_name(key, "key", Cell)
         # With the complete prefix, since the container may already be part of a network.
         cell.update_parameters_name(f"{self._param_prefix}{key}.")
         object.__setattr__(self, key, cell)

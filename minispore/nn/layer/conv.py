@@ -18,7 +18,7 @@ from minispore.ops.convolution import (
     conv2d_transpose_unchecked,
     conv2d_unchecked,
 )
-from minispore.utils.checks import check_int, check_one_of, check_type
+from minispore.utils.checks import caller, check_int, check_one_of, check_type
 
 __all__ = ["Conv1d", "Conv2d", "Conv2dTranspose"]
 
@@ -45,25 +45,24 @@ class _Conv(Cell):
         dtype: DType,
     ) -> None:
         super().__init__()
-        caller = self.cls_name
-        self.in_channels: int = check_int(in_channels, "in_channels", caller, low=1)
-        self.out_channels: int = check_int(out_channels, "out_channels", caller, low=1)
-        pair = partial(as_pair, caller=caller, wrong_length=TypeError)
+        self.in_channels: int = check_int(in_channels, "in_channels", low=1)
+        self.out_channels: int = check_int(out_channels, "out_channels", low=1)
+        pair = partial(as_pair, wrong_length=TypeError)
         self.kernel_size: tuple[int, int] = pair(kernel_size, "kernel_size")
         self.stride: tuple[int, int] = pair(stride, "stride")
         self.dilation: tuple[int, int] = pair(dilation, "dilation")
         self.pad_mode = pad_mode
         self.padding = padding
-        self._around = as_padding(padding, caller)
-        check_padding(pad_mode, self._around, caller)
-        self.group: int = check_int(group, "group", caller, low=1)
+        self._around = as_padding(padding)
+        check_padding(pad_mode, self._around)
+        self.group: int = check_int(group, "group", low=1)
         if in_channels % group or out_channels % group:
             raise ValueError(
-                f"For '{caller}', the argument 'group' must divide 'in_channels' and "
+                f"For '{caller()}', the argument 'group' must divide 'in_channels' and "
                 f"'out_channels', but got {group}, {in_channels} and {out_channels}."
             )
-        self.has_bias: bool = check_type(has_bias, bool, "has_bias", caller)
-        check_float_type(dtype, caller)
+        self.has_bias: bool = check_type(has_bias, bool, "has_bias")
+        check_float_type(dtype)
         self.data_format = "NCHW"
         first, second = out_channels, in_channels
         if self._transposed:
@@ -72,12 +71,12 @@ class _Conv(Cell):
         if weight_init is None:
             weight_init = HeUniform(math.sqrt(5))
         self.weight_init: Tensor | str | Initializer | float = weight_init
-        self.weight: Parameter = init_parameter(weight_init, shape, dtype, "weight_init", caller)
+        self.weight: Parameter = init_parameter(weight_init, shape, dtype, "weight_init")
         self.bias: Parameter | None = None
         if has_bias:
             if bias_init is None:
                 bias_init = Uniform(1 / math.sqrt(math.prod(shape[1:])))
-            self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init", caller)
+            self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init")
         self.bias_init = bias_init
 
     def extend_repr(self) -> str:
@@ -174,7 +173,7 @@ class Conv1d(_Conv):
         Returns:
             A tensor of shape (n, out_channels, length').
         """
-        check_tensor(x, "Conv1d", "x")
+        check_tensor(x, "x")
         if x.ndim != 3:
             raise ValueError(f"For 'Conv1d', 'x' must have 3 axes, but its shape is {x.shape}.")
         y = conv2d_unchecked(
@@ -186,7 +185,6 @@ class Conv1d(_Conv):
             self._around,
             self.dilation,
             self.group,
-            "Conv1d",
         )
         return ops.squeeze(y, 2)
 
@@ -268,7 +266,7 @@ class Conv2d(_Conv):
         Returns:
             A tensor of shape (n, out_channels, height', width').
         """
-        check_tensor(x, "Conv2d", "x")
+        check_tensor(x, "x")
         return conv2d_unchecked(
             x,
             self.weight,
@@ -278,7 +276,6 @@ class Conv2d(_Conv):
             self._around,
             self.dilation,
             self.group,
-            "Conv2d",
         )
 
 
@@ -350,16 +347,15 @@ class Conv2dTranspose(_Conv):
             bias_init,
             dtype,
         )
-        caller = "Conv2dTranspose"
-        self._added = as_pair(output_padding, "output_padding", caller, low=0)
+        self._added = as_pair(output_padding, "output_padding", low=0)
         self.output_padding = output_padding
         if any(self._added) and pad_mode != "pad":
             raise ValueError(
-                f"For '{caller}', the argument 'output_padding' must be 0 unless 'pad_mode' is "
+                f"For '{caller()}', the argument 'output_padding' must be 0 unless 'pad_mode' is "
                 f"'pad', but got {output_padding} and '{pad_mode}'."
             )
         for added, step, spread in zip(self._added, self.stride, self.dilation, strict=True):
-            check_int(added, "output_padding", caller, high=max(step, spread) - 1)
+            check_int(added, "output_padding", high=max(step, spread) - 1)
 
     def construct(self, x: Tensor) -> Tensor:
         """Apply the layer.
@@ -370,7 +366,7 @@ class Conv2dTranspose(_Conv):
         Returns:
             A tensor of shape (n, out_channels, height', width').
         """
-        check_tensor(x, "Conv2dTranspose", "x")
+        check_tensor(x, "x")
         y = conv2d_transpose_unchecked(
             x,
             self.weight,
@@ -380,7 +376,6 @@ class Conv2dTranspose(_Conv):
             self._around,
             self.dilation,
             self.group,
-            "Conv2dTranspose",
         )
         below, right = self._added
         return ops.pad(y, (0, right, 0, below))

@@ -50,19 +50,18 @@ class Embedding(Cell):
         padding_idx: int | None = None,
     ) -> None:
         super().__init__()
-        caller = "Embedding"
-        self.vocab_size: int = check_int(vocab_size, "vocab_size", caller, low=1)
-        self.embedding_size: int = check_int(embedding_size, "embedding_size", caller, low=1)
-        check_bool(use_one_hot, "use_one_hot", caller)
-        self.dtype: DType = check_type(dtype, DType, "dtype", caller)
+        self.vocab_size: int = check_int(vocab_size, "vocab_size", low=1)
+        self.embedding_size: int = check_int(embedding_size, "embedding_size", low=1)
+        check_bool(use_one_hot, "use_one_hot")
+        self.dtype: DType = check_type(dtype, DType, "dtype")
         self.use_one_hot = use_one_hot
         if padding_idx is not None:
-            check_int(padding_idx, "padding_idx", caller, low=0, high=vocab_size - 1)
+            check_int(padding_idx, "padding_idx", low=0, high=vocab_size - 1)
         self.padding_idx = padding_idx
         table_dtype = embedding_table.dtype if isinstance(embedding_table, Tensor) else float32
         shape, name = (vocab_size, embedding_size), "embedding_table"
         self.embedding_table: Parameter = init_parameter(
-            embedding_table, shape, table_dtype, name, caller, name
+            embedding_table, shape, table_dtype, name, name
         )
         if padding_idx is not None:
             self.embedding_table[padding_idx] = 0
@@ -80,7 +79,7 @@ class Embedding(Cell):
             TypeError: `ids` is not a tensor of integers.
             IndexError: An index is out of range.
         """
-        check_tensor(ids, "Embedding", "ids")
+        check_tensor(ids, "ids")
         if not self.use_one_hot:
             return ops.gather(self.embedding_table, ids, 0)
         rows = ops.cast(ops.one_hot(ids, self.vocab_size), self.dtype)

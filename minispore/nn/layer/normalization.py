@@ -15,6 +15,7 @@ from minispore.ops.manipulation import normalize_axis_index
 from minispore.ops.normalization import check_epsilon, standardize
 from minispore.utils.checks import (
     as_items,
+    caller,
     check_int,
     check_number,
     check_one_of,
@@ -47,27 +48,24 @@ class _BatchNorm(Cell):
         dtype: DType = float32,
     ) -> None:
         super().__init__()
-        caller = self.cls_name
-        self.num_features: int = check_int(num_features, "num_features", caller, low=1)
-        self.eps: float = check_epsilon(eps, "eps", caller)
-        self.momentum: float = check_number(momentum, "momentum", caller, low=0, high=1)
-        check_type(affine, bool, "affine", caller)
+        self.num_features: int = check_int(num_features, "num_features", low=1)
+        self.eps: float = check_epsilon(eps, "eps")
+        self.momentum: float = check_number(momentum, "momentum", low=0, high=1)
+        check_type(affine, bool, "affine")
         if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
             raise ValueError(
-                f"For '{caller}', the argument 'use_batch_statistics' must be a bool or None, "
+                f"For '{caller()}', the argument 'use_batch_statistics' must be a bool or None, "
                 f"but got {describe_value(use_batch_statistics)}."
             )
         self.use_batch_statistics = use_batch_statistics
-        check_one_of(data_format, ("NCHW",), "data_format", caller)
+        check_one_of(data_format, ("NCHW",), "data_format")
         self.format = data_format
-        check_float_type(dtype, caller)
+        check_float_type(dtype)
 
         def init(value: Tensor | str | Initializer | float, name: str, argument: str) -> Parameter:
             trained = affine and name in ("gamma", "beta")
             shape = (num_features,)
-            return init_parameter(
-                value, shape, dtype, argument, caller, name, requires_grad=trained
-            )
+            return init_parameter(value, shape, dtype, argument, name, requires_grad=trained)
 
         # Like MindSpore's, the first two have the names "mean" and "variance" until the layer is
         # assigned to an attribute of another cell.
@@ -84,7 +82,7 @@ class _BatchNorm(Cell):
             ValueError: `x` has the wrong number of axes or channels, or in training only one
                 element in each channel.
         """
-        check_tensor(x, self.cls_name, "x")
+        check_tensor(x, "x")
         if x.ndim not in self._ndims or x.shape[1] != self.num_features:
             ndims = " or ".join(str(n) for n in self._ndims)
             raise ValueError(
@@ -206,21 +204,20 @@ class LayerNorm(Cell):
         dtype: DType = float32,
     ) -> None:
         super().__init__()
-        caller = "LayerNorm"
-        check_type(normalized_shape, (tuple, list), "normalized_shape", caller)
+        check_type(normalized_shape, (tuple, list), "normalized_shape")
         lengths = as_items(normalized_shape) or ()
         if not lengths:
-            raise ValueError(f"For '{caller}', the argument 'normalized_shape' must not be empty.")
-        shape = tuple(check_int(n, "normalized_shape", caller, low=1) for n in lengths)
+            raise ValueError(
+                f"For '{caller()}', the argument 'normalized_shape' must not be empty."
+            )
+        shape = tuple(check_int(n, "normalized_shape", low=1) for n in lengths)
         self.normalized_shape = normalized_shape
         self.begin_norm_axis: int = check_int(begin_norm_axis, "begin_norm_axis", low=-1)
         self.begin_params_axis: int = check_int(begin_params_axis, "begin_params_axis", low=-1)
-        self.epsilon: float = check_epsilon(epsilon, "epsilon", caller)
-        check_float_type(dtype, caller)
-        self.gamma: Parameter = init_parameter(
-            gamma_init, shape, dtype, "gamma_init", caller, "gamma"
-        )
-        self.beta: Parameter = init_parameter(beta_init, shape, dtype, "beta_init", caller, "beta")
+        self.epsilon: float = check_epsilon(epsilon, "epsilon")
+        check_float_type(dtype)
+        self.gamma: Parameter = init_parameter(gamma_init, shape, dtype, "gamma_init", "gamma")
+        self.beta: Parameter = init_parameter(beta_init, shape, dtype, "beta_init", "beta")
 
     def construct(self, input_x: Tensor) -> Tensor:
         """Return the normalized tensor, with the shape and dtype of `input_x`.
@@ -230,9 +227,9 @@ class LayerNorm(Cell):
             ValueError: `input_x` has too few axes, or its shape from `begin_params_axis` on is not
                 that of `gamma`.
         """
-        values = as_float(input_x, "LayerNorm", "input_x")
+        values = as_float(input_x, "input_x")
         norm_axis, params_axis = (
-            normalize_axis_index(axis, input_x.ndim, name, "LayerNorm")
+            normalize_axis_index(axis, input_x.ndim, name)
             for axis, name in (
                 (self.begin_norm_axis, "begin_norm_axis"),
                 (self.begin_params_axis, "begin_params_axis"),
@@ -293,23 +290,22 @@ class GroupNorm(Cell):
         dtype: DType = float32,
     ) -> None:
         super().__init__()
-        caller = "GroupNorm"
-        self.num_groups: int = check_int(num_groups, "num_groups", caller, low=1)
-        self.num_channels: int = check_int(num_channels, "num_channels", caller, low=1)
+        self.num_groups: int = check_int(num_groups, "num_groups", low=1)
+        self.num_channels: int = check_int(num_channels, "num_channels", low=1)
         if num_channels % num_groups:
             raise ValueError(
-                f"For '{caller}', the argument 'num_groups' must divide 'num_channels', but got "
+                f"For '{caller()}', the argument 'num_groups' must divide 'num_channels', but got "
                 f"{num_groups} and {num_channels}."
             )
-        self.eps: float = check_epsilon(eps, "eps", caller)
-        self.affine: bool = check_type(affine, bool, "affine", caller)
-        check_float_type(dtype, caller)
+        self.eps: float = check_epsilon(eps, "eps")
+        self.affine: bool = check_type(affine, bool, "affine")
+        check_float_type(dtype)
         shape = (num_channels,)
         self.gamma: Parameter = init_parameter(
-            gamma_init, shape, dtype, "gamma_init", caller, "gamma", requires_grad=affine
+            gamma_init, shape, dtype, "gamma_init", "gamma", requires_grad=affine
         )
         self.beta: Parameter = init_parameter(
-            beta_init, shape, dtype, "beta_init", caller, "beta", requires_grad=affine
+            beta_init, shape, dtype, "beta_init", "beta", requires_grad=affine
         )
 
     def construct(self, x: Tensor) -> Tensor:
@@ -319,14 +315,14 @@ class GroupNorm(Cell):
             TypeError: `x` is not a tensor.
             ValueError: `x` is not of shape (n, num_channels, …).
         """
-        check_tensor(x, "GroupNorm", "x")
+        check_tensor(x, "x")
         if x.shape[1:2] != (self.num_channels,):
             raise ValueError(
                 f"For 'GroupNorm', 'x' must have {self.num_channels} channels, but its shape is "
                 f"{x.shape}."
             )
         groups = x.reshape((x.shape[0], self.num_groups, -1)) if 0 not in x.shape else x
-        y = standardize(as_float(groups, "GroupNorm", "x"), 2, self.eps).reshape(x.shape)
+        y = standardize(as_float(groups, "x"), 2, self.eps).reshape(x.shape)
         by_channel = (self.num_channels, *(1,) * (x.ndim - 2))
         return y * self.gamma.reshape(by_channel) + self.beta.reshape(by_channel)
 

@@ -29,7 +29,7 @@ class _Pad(Cell):
         super().__init__()
         items = tuple_or_none(padding)
         items = (padding,) * 2 * self._ndim if items is None else items
-        self.padding: tuple[int, ...] = tuple(check_int(n, "padding", self.cls_name) for n in items)
+        self.padding: tuple[int, ...] = tuple(check_int(n, "padding") for n in items)
         if len(items) % 2:
             raise ValueError(
                 f"For '{self.cls_name}', the argument 'padding' must be an int or of pairs, "
@@ -52,7 +52,7 @@ class _ConstantPad(_Pad):
 
     def __init__(self, padding: int | tuple[int, ...], value: float) -> None:
         super().__init__(padding)
-        self.value: float = check_number(value, "value", self.cls_name)
+        self.value: float = check_number(value, "value")
 
     def construct(self, x: Tensor) -> Tensor:
         """Return `x` padded.

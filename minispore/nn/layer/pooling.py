@@ -16,7 +16,7 @@ from minispore.ops.pooling import (
     max_pool_indices,
     resolve_geometry,
 )
-from minispore.utils.checks import check_bool, check_int, check_one_of, describe_value
+from minispore.utils.checks import caller, check_bool, check_int, check_one_of, describe_value
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -50,26 +50,25 @@ class _Pool2d(Cell, Generic[R]):
         data_format: str,
     ) -> None:
         super().__init__()
-        caller = self.cls_name
         self.kernel_size = kernel_size
         self.stride = stride
-        self._size = _pair(kernel_size, "kernel_size", caller)
-        strides = _pair(stride, "stride", caller)
-        dilations = _pair(dilation, "dilation", caller)
+        self._size = _pair(kernel_size, "kernel_size")
+        strides = _pair(stride, "stride")
+        dilations = _pair(dilation, "dilation")
         if not isinstance(pad_mode, str) or pad_mode.lower() not in PAD_MODES:
-            check_one_of(pad_mode, PAD_MODES, "pad_mode", caller)
+            check_one_of(pad_mode, PAD_MODES, "pad_mode")
         self.pad_mode: str = pad_mode.upper()
         self.padding: tuple[int, int] = _pair(
-            tuple(padding) if isinstance(padding, list) else padding, "padding", caller, low=0
+            tuple(padding) if isinstance(padding, list) else padding, "padding", low=0
         )
         if self.pad_mode != "PAD" and any(self.padding):
             raise ValueError(
-                f"For '{caller}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
+                f"For '{caller()}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
                 f"but got {describe_value(padding)}."
             )
-        check_bool(ceil_mode, "ceil_mode", caller)
+        check_bool(ceil_mode, "ceil_mode")
         self.ceil_mode = ceil_mode
-        check_one_of(data_format, ("NCHW",), "data_format", caller)
+        check_one_of(data_format, ("NCHW",), "data_format")
         self.format = data_format
         pads = self.padding
         self._rows, self._columns = starmap(
@@ -86,7 +85,7 @@ class _Pool2d(Cell, Generic[R]):
             TypeError: `x` is not a tensor.
             ValueError: `x` has another number of axes, or the windows do not fit.
         """
-        check_tensor(x, self.cls_name, "x")
+        check_tensor(x, "x")
         if x.ndim not in (3, 4):
             raise ValueError(
                 f"For '{self.cls_name}', 'x' must have 3 or 4 axes, but its shape is {x.shape}."
@@ -125,21 +124,21 @@ class _MaxPool(_Pool2d[R]):
         data_format: str,
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, dilation, ceil_mode, data_format)
-        check_bool(return_indices, "return_indices", self.cls_name)
+        check_bool(return_indices, "return_indices")
         self.return_indices = return_indices
         self.dilation = dilation
-        dilated = _pair(dilation, "dilation", self.cls_name) != (1, 1)
+        dilated = _pair(dilation, "dilation") != (1, 1)
         if self.pad_mode != "PAD" and (return_indices or ceil_mode or dilated):
             raise ValueError(
                 f"For '{self.cls_name}', the arguments 'dilation', 'return_indices' and "
                 "'ceil_mode' must have their default values unless 'pad_mode' is 'pad', "
                 f"but got '{pad_mode}'."
             )
-        check_max_padding(self.padding, self._size, self.cls_name)
+        check_max_padding(self.padding, self._size)
 
     def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
-        check_numbers(images, self.cls_name)
-        rows, columns = resolve_geometry(images, rows, columns, self.ceil_mode, self.cls_name)
+        check_numbers(images)
+        rows, columns = resolve_geometry(images, rows, columns, self.ceil_mode)
         y = max_pool(images, rows, columns)
         return [y, max_pool_indices(images, rows, columns)] if self.return_indices else [y]
 
@@ -269,13 +268,13 @@ class AvgPool2d(_Pool2d[Tensor]):
         if divisor_override is not None:
             check_int(divisor_override, "divisor_override", low=1)
         self.divisor_override = divisor_override
-        check_max_padding(self.padding, self._size, self.cls_name)
+        check_max_padding(self.padding, self._size)
 
     def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
-        images = as_float(images, self.cls_name, "x")
+        images = as_float(images, "x")
         counted = self.count_include_pad and self.pad_mode == "PAD"
         divisor = self.divisor_override or 0
-        return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor, self.cls_name)]
+        return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor)]
 
 
 class MaxPool1d(_MaxPool[R]):
@@ -339,11 +338,11 @@ class MaxPool1d(_MaxPool[R]):
         ceil_mode: bool = False,
     ) -> None:
         super().__init__(
-            _beside(1, kernel_size, "kernel_size", "MaxPool1d"),
-            _beside(1, stride, "stride", "MaxPool1d"),
+            _beside(1, kernel_size, "kernel_size"),
+            _beside(1, stride, "stride"),
             pad_mode,
-            _beside(0, padding, "padding", "MaxPool1d"),
-            _beside(1, dilation, "dilation", "MaxPool1d"),
+            _beside(0, padding, "padding"),
+            _beside(1, dilation, "dilation"),
             return_indices,
             ceil_mode,
             "NCHW",
@@ -359,7 +358,7 @@ class MaxPool1d(_MaxPool[R]):
             TypeError: `x` is not a tensor.
             ValueError: `x` has another number of axes, or the windows do not fit.
         """
-        pooled = super().construct(_as_image(x, (2, 3), "MaxPool1d"))
+        pooled = super().construct(_as_image(x, (2, 3)))
         if isinstance(pooled, Tensor):
             return cast("R", ops.squeeze(pooled, -2))
         values, indices = cast("tuple[Tensor, Tensor]", pooled)
@@ -400,10 +399,10 @@ class AvgPool1d(AvgPool2d):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__(
-            _beside(1, kernel_size, "kernel_size", "AvgPool1d"),
-            _beside(1, stride, "stride", "AvgPool1d"),
+            _beside(1, kernel_size, "kernel_size"),
+            _beside(1, stride, "stride"),
             pad_mode,
-            _beside(0, padding, "padding", "AvgPool1d"),
+            _beside(0, padding, "padding"),
             ceil_mode,
             count_include_pad,
         )
@@ -418,7 +417,7 @@ class AvgPool1d(AvgPool2d):
             TypeError: `x` is not a tensor.
             ValueError: `x` has another number of axes, or the windows do not fit.
         """
-        return ops.squeeze(super().construct(_as_image(x, (2, 3), "AvgPool1d")), -2)
+        return ops.squeeze(super().construct(_as_image(x, (2, 3))), -2)
 
 
 class _AdaptivePool2d(Cell):
@@ -433,8 +432,7 @@ class _AdaptivePool2d(Cell):
                 f"tuple of two, but got {output_size}."
             )
         rows, columns = (
-            None if size is None else check_int(size, "output_size", self.cls_name, low=1)
-            for size in pair
+            None if size is None else check_int(size, "output_size", low=1) for size in pair
         )
         self.output_size = output_size
         self._sizes = rows, columns
@@ -455,7 +453,7 @@ class _AdaptivePool2d(Cell):
             TypeError: `input` is not a tensor.
             ValueError: `input` has another number of axes, or no elements in a window.
         """
-        x = as_float(input, self.cls_name)
+        x = as_float(input)
         if x.ndim not in (3, 4) or 0 in x.shape[-2:]:
             raise ValueError(
                 f"For '{self.cls_name}', 'input' must have 3 or 4 axes and no empty image, but "
@@ -538,7 +536,7 @@ class _AdaptivePool1d(_AdaptivePool2d):
     """Pooling of sequences, as images of height 1; a class after it says how."""
 
     def __init__(self, output_size: int) -> None:
-        super().__init__((1, check_int(output_size, "output_size", type(self).__name__, low=1)))
+        super().__init__((1, check_int(output_size, "output_size", low=1)))
         self.output_size = output_size
 
     def construct(self, input: Tensor) -> Tensor:
@@ -554,7 +552,7 @@ class _AdaptivePool1d(_AdaptivePool2d):
             TypeError: `input` is not a tensor.
             ValueError: `input` has another number of axes, or is empty.
         """
-        return ops.squeeze(super().construct(_as_image(input, (3,), self.cls_name, "input")), -2)
+        return ops.squeeze(super().construct(_as_image(input, (3,), "input")), -2)
 
 
 class AdaptiveAvgPool1d(_AdaptivePool1d, AdaptiveAvgPool2d):
@@ -595,25 +593,25 @@ class AdaptiveMaxPool1d(_AdaptivePool1d, AdaptiveMaxPool2d):
     """
 
 
-def _beside(first: int, value: object, name: str, caller: str) -> tuple[int, int]:
+def _beside(first: int, value: object, name: str) -> tuple[int, int]:
     """Return `first` and an int, which may be the only one of a tuple."""
     items = tuple_or_none(value) or ()
     number = items[0] if len(items) == 1 else value
-    return first, check_int(number, name, caller, low=first)
+    return first, check_int(number, name, low=first)
 
 
-def _as_image(x: Tensor, ndims: tuple[int, ...], caller: str, name: str = "x") -> Tensor:
+def _as_image(x: Tensor, ndims: tuple[int, ...], name: str = "x") -> Tensor:
     """Return sequences as images of height 1."""
-    check_tensor(x, caller, name)
+    check_tensor(x, name)
     if x.ndim not in ndims:
         raise ValueError(
-            f"For '{caller}', '{name}' must have {' or '.join(map(str, ndims))} axes, but its "
+            f"For '{caller()}', '{name}' must have {' or '.join(map(str, ndims))} axes, but its "
             f"shape is {x.shape}."
         )
     return ops.expand_dims(x, -2)
 
 
-def _pair(value: object, name: str, caller: str, low: int = 1) -> tuple[int, int]:
+def _pair(value: object, name: str, low: int = 1) -> tuple[int, int]:
     """Return an int, or a tuple of one or two ints, as two ints."""
     items = tuple_or_none(value) or ()
-    return as_pair(items[0] if len(items) == 1 else value, name, caller, low=low)
+    return as_pair(items[0] if len(items) == 1 else value, name, low=low)

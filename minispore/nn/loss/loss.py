@@ -19,7 +19,7 @@ from minispore.ops.losses import (
     kl_div_as,
     warn_of_broadcasting,
 )
-from minispore.utils.checks import check_int, check_number, check_one_of, check_type
+from minispore.utils.checks import caller, check_int, check_number, check_one_of, check_type
 
 __all__ = [
     "BCELoss",
@@ -61,7 +61,7 @@ class LossBase(Cell):
 
     def __init__(self, reduction: Reduction = "mean") -> None:
         super().__init__()
-        check_one_of(reduction, REDUCTIONS, "reduction", self.cls_name)
+        check_one_of(reduction, REDUCTIONS, "reduction")
         self.reduction: Reduction = reduction
 
     def get_axis(self, x: Tensor) -> tuple[int, ...]:
@@ -78,13 +78,13 @@ class LossBase(Cell):
 
     def _check(self, outputs: object, labels: object) -> None:
         if not isinstance(outputs, Tensor) or not isinstance(labels, Tensor):
-            check_tensor(outputs, self.cls_name, "logits")
-            check_tensor(labels, self.cls_name, "labels")
+            check_tensor(outputs, "logits")
+            check_tensor(labels, "labels")
 
     def _difference(self, outputs: Tensor, labels: Tensor) -> Tensor:
         self._check(outputs, labels)
         difference = outputs - labels
-        warn_of_broadcasting(outputs, labels, self.cls_name)
+        warn_of_broadcasting(outputs, labels)
         return difference
 
 
@@ -159,7 +159,7 @@ class SmoothL1Loss(LossBase):
 
     def __init__(self, beta: float = 1.0, reduction: Reduction = "none") -> None:
         super().__init__(reduction)
-        self.beta: float = check_positive(beta, "beta", self.cls_name)
+        self.beta: float = check_positive(beta, "beta")
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
@@ -189,7 +189,7 @@ class HuberLoss(LossBase):
 
     def __init__(self, reduction: Reduction = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
-        self.delta: float = check_positive(delta, "delta", self.cls_name)
+        self.delta: float = check_positive(delta, "delta")
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
@@ -275,7 +275,7 @@ class KLDivLoss(LossBase):
             TypeError: An argument is not a Tensor.
             ValueError: The shapes differ.
         """
-        return kl_div_as(self.cls_name, logits, labels, self._divergence)
+        return kl_div_as(logits, labels, self._divergence)
 
 
 class HingeEmbeddingLoss(LossBase):
@@ -299,7 +299,7 @@ class HingeEmbeddingLoss(LossBase):
 
     def __init__(self, margin: float = 1.0, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
-        self.margin: float = check_number(margin, "margin", self.cls_name)
+        self.margin: float = check_number(margin, "margin")
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; elements with the label 0 do not count."""
@@ -332,8 +332,8 @@ class CosineEmbeddingLoss(LossBase):
 
     def __init__(self, margin: float = 0.0, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
-        check_type(margin, float, "margin", self.cls_name)
-        self.margin: float = check_number(margin, "margin", self.cls_name, low=-1.0, high=1.0)
+        check_type(margin, float, "margin")
+        self.margin: float = check_number(margin, "margin", low=-1.0, high=1.0)
 
     def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
@@ -348,7 +348,7 @@ class CosineEmbeddingLoss(LossBase):
             ValueError: The shapes do not fit.
         """
         self._check(logits_x1, labels)
-        check_tensor(logits_x2, self.cls_name, "logits_x2")
+        check_tensor(logits_x2, "logits_x2")
         shape = logits_x1.shape
         if len(shape) < 2 or logits_x2.shape != shape or labels.shape != shape[:1] + shape[2:]:
             raise ValueError(
@@ -385,7 +385,7 @@ class MarginRankingLoss(LossBase):
 
     def __init__(self, margin: float = 0.0, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
-        self.margin: float = check_number(margin, "margin", self.cls_name)
+        self.margin: float = check_number(margin, "margin")
 
     def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """Return the loss.
@@ -401,7 +401,7 @@ class MarginRankingLoss(LossBase):
         """
         names = ("input1", "input2", "target")
         for name, x in zip(names, (input1, input2, target), strict=True):
-            check_tensor(x, self.cls_name, name)
+            check_tensor(x, name)
         if not input1.shape == input2.shape == target.shape:
             raise ValueError(
                 f"For '{self.cls_name}', 'input1', 'input2' and 'target' must be of one shape, "
@@ -487,7 +487,6 @@ class CrossEntropyLoss(LossBase):
 
     def _settings(self) -> ClassificationLossOptions:
         return ClassificationLossOptions(
-            "CrossEntropyLoss",
             ("logits", "labels"),
             self.weight,
             self.ignore_index,
@@ -593,9 +592,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
             )
         if self.sparse:
             names = ("logits", "labels")
-            options = ClassificationLossOptions(
-                "SoftmaxCrossEntropyWithLogits", names, None, None, self.reduction, 0.0
-            )
+            options = ClassificationLossOptions(names, None, None, self.reduction, 0.0)
             return from_logits(widen(logits), labels, options)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))
 
@@ -638,7 +635,7 @@ class BCELoss(LossBase):
             ValueError: The shapes differ.
             RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN instead.
         """
-        return binary_cross_entropy_as(self.cls_name, logits, labels, self.weight, self.reduction)
+        return binary_cross_entropy_as(logits, labels, self.weight, self.reduction)
 
 
 class BCEWithLogitsLoss(LossBase):
@@ -684,16 +681,18 @@ class BCEWithLogitsLoss(LossBase):
             TypeError: An argument is not a Tensor.
             ValueError: The shapes differ.
         """
-        check_tensor(input, self.cls_name)
-        check_tensor(target, self.cls_name, "target")
+        check_tensor(input)
+        check_tensor(target, "target")
         return ops.binary_cross_entropy_with_logits(
             input, target, self.weight, self.pos_weight, self.reduction
         )
 
 
-def check_positive(value: object, name: str, caller: str) -> float:
+def check_positive(value: object, name: str) -> float:
     """Return `value` if it is a number above 0; raise TypeError or ValueError otherwise."""
-    number = check_number(value, name, caller)
+    number = check_number(value, name)
     if number <= 0:
-        raise ValueError(f"For '{caller}', the argument '{name}' must be above 0, but got {value}.")
+        raise ValueError(
+            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
+        )
     return number

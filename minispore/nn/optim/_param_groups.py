@@ -8,6 +8,7 @@ from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.utils.checks import (
     all_are,
+    caller,
     check_number,
     check_type,
     describe_value,
@@ -47,9 +48,7 @@ class ParamGroupOptions(NamedTuple):
     ordered: bool
 
 
-def resolve_param_groups(
-    parameters: object, weight_decay: object, caller: str
-) -> ParamGroupOptions:
+def resolve_param_groups(parameters: object, weight_decay: object) -> ParamGroupOptions:
     """Return the options of each of `parameters`.
 
     Raises:
@@ -57,24 +56,24 @@ def resolve_param_groups(
         ValueError: There are no parameters, two have the same name, or a number is out of range.
         KeyError: A group lacks "params" or has an unknown key.
     """
-    default = check_decay(weight_decay, "weight_decay", caller)
-    items = _as_list(parameters, "params", caller)
+    default = check_decay(weight_decay, "weight_decay")
+    items = _as_list(parameters, "params")
     if all_are(items, Parameter):
         options = [ParamOptions(p, None, None, default if _decays(p) else 0.0) for p in items]
-        _check_names(options, caller)
+        _check_names(options)
         return ParamGroupOptions(options, grouped=False, ordered=False)
     groups = [item for item in items if is_mapping(item)]
     if len(groups) < len(items):
         raise TypeError(
-            f"For '{caller}', the elements of 'params' must all be Parameters or all be dicts, "
+            f"For '{caller()}', the elements of 'params' must all be Parameters or all be dicts, "
             f"but got {', '.join(sorted({type(item).__name__ for item in items}))}."
         )
-    return _resolve_groups(groups, default, caller)
+    return _resolve_groups(groups, default)
 
 
-def check_decay(value: object, name: str, caller: str) -> float | Cell:
+def check_decay(value: object, name: str) -> float | Cell:
     """Return a weight decay, which is a cell or a number of at least 0."""
-    return value if isinstance(value, Cell) else check_number(value, name, caller, low=0.0)
+    return value if isinstance(value, Cell) else check_number(value, name, low=0.0)
 
 
 def _decays(parameter: Parameter) -> bool:
@@ -83,7 +82,7 @@ def _decays(parameter: Parameter) -> bool:
 
 
 def _resolve_groups(
-    groups: list[Mapping[object, object]], default: float | Cell, caller: str
+    groups: list[Mapping[object, object]], default: float | Cell
 ) -> ParamGroupOptions:
     options: list[ParamOptions] = []
     order: list[Parameter] | None = None
@@ -91,68 +90,66 @@ def _resolve_groups(
         unknown = [key for key in group if key not in _KEYS]
         if unknown:
             raise KeyError(
-                f"For '{caller}', the keys of a group must be among {_KEYS}, but got {unknown}."
+                f"For '{caller()}', the keys of a group must be among {_KEYS}, but got {unknown}."
             )
         if "order_params" in group:
-            order = _as_parameters(group["order_params"], "order_params", caller)
+            order = _as_parameters(group["order_params"], "order_params")
             continue
         if "params" not in group:
             raise KeyError(
-                f"For '{caller}', a group must have the key 'params', but got {group!r}."
+                f"For '{caller()}', a group must have the key 'params', but got {group!r}."
             )
         centralized = group.get("grad_centralization", False)
-        check_type(centralized, bool, "grad_centralization", caller)
+        check_type(centralized, bool, "grad_centralization")
         if centralized:
-            raise ValueError(f"For '{caller}', 'grad_centralization' is not supported.")
-        decay = check_decay(group.get("weight_decay", default), "weight_decay", caller)
+            raise ValueError(f"For '{caller()}', 'grad_centralization' is not supported.")
+        decay = check_decay(group.get("weight_decay", default), "weight_decay")
         number = index if "lr" in group else None
         options += [
             ParamOptions(p, number, group.get("lr"), decay)
-            for p in _as_parameters(group["params"], "params", caller)
+            for p in _as_parameters(group["params"], "params")
         ]
-    _check_names(options, caller)
+    _check_names(options)
     if order is not None:
-        options = _ordered(options, order, caller)
+        options = _ordered(options, order)
     return ParamGroupOptions(options, grouped=True, ordered=order is not None)
 
 
-def _ordered(
-    options: list[ParamOptions], order: list[Parameter], caller: str
-) -> list[ParamOptions]:
+def _ordered(options: list[ParamOptions], order: list[Parameter]) -> list[ParamOptions]:
     by_name = {each.parameter.name: each for each in options}
     names = [parameter.name for parameter in order]
     if sorted(names) != sorted(by_name):
         raise ValueError(
-            f"For '{caller}', 'order_params' must be the parameters of all groups, each once: "
+            f"For '{caller()}', 'order_params' must be the parameters of all groups, each once: "
             f"{sorted(by_name)}, but got {sorted(names)}."
         )
     return [by_name[name] for name in names]
 
 
-def _as_list(values: object, name: str, caller: str) -> list[object]:
+def _as_list(values: object, name: str) -> list[object]:
     if values is None or isinstance(values, str | Tensor) or not is_iterable(values):
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a list of Parameters, such as "
+            f"For '{caller()}', the argument '{name}' must be a list of Parameters, such as "
             f"network.trainable_params() gives, or of dicts, but got {describe_value(values)}."
         )
     items = list(values)
     if not items:
-        raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' must not be empty.")
     return items
 
 
-def _as_parameters(values: object, key: str, caller: str) -> list[Parameter]:
-    items = _as_list(values, key, caller)
-    return [check_type(item, Parameter, key, caller) for item in items]
+def _as_parameters(values: object, key: str) -> list[Parameter]:
+    items = _as_list(values, key)
+    return [check_type(item, Parameter, key) for item in items]
 
 
-def _check_names(options: list[ParamOptions], caller: str) -> None:
+def _check_names(options: list[ParamOptions]) -> None:
     seen: set[str] = set()
     for each in options:
         name = each.parameter.name
         if name in seen:
             raise ValueError(
-                f"For '{caller}', each parameter must be given once and have a name of its own, "
+                f"For '{caller()}', each parameter must be given once and have a name of its own, "
                 f"but there are two with the name '{name}'."
             )
         seen.add(name)

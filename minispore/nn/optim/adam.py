@@ -18,7 +18,7 @@ from minispore.nn.optim.optimizer import (
     host_parameter,
     scalar_value,
 )
-from minispore.utils.checks import check_arguments, check_type
+from minispore.utils.checks import caller, check_arguments, check_type
 
 __all__ = ["Adam", "AdamWeightDecay"]
 
@@ -78,7 +78,7 @@ class Adam(Optimizer):
         use_offload: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_betas(beta1, beta2, eps, "Adam")
+        check_betas(beta1, beta2, eps)
         check_arguments(Adam.__init__, locals())
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
@@ -170,7 +170,7 @@ class AdamWeightDecay(Optimizer):
         weight_decay: float | Cell = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
-        check_betas(beta1, beta2, eps, "AdamWeightDecay")
+        check_betas(beta1, beta2, eps)
         self.beta1 = beta1
         self.beta2 = beta2
         self.eps = eps
@@ -188,17 +188,17 @@ class AdamWeightDecay(Optimizer):
         xp.subtract(w, xp.divide(xp.multiply(m, rate, out=first), root, out=first), out=w)
 
 
-def check_betas(beta1: float, beta2: float, eps: float, caller: str) -> None:
+def check_betas(beta1: float, beta2: float, eps: float) -> None:
     """Raise an error unless decay rates and epsilon are floats in their intervals."""
     for name, value, high, interval in (
         ("beta1", beta1, 1, "in (0, 1)"),
         ("beta2", beta2, 1, "in (0, 1)"),
         ("eps", eps, inf, "finite and above 0"),
     ):
-        check_type(value, float, name, caller)
+        check_type(value, float, name)
         if not 0 < value < high:
             raise ValueError(
-                f"For '{caller}', the argument '{name}' must be {interval}, got {value}."
+                f"For '{caller()}', the argument '{name}' must be {interval}, got {value}."
             )
 
 

@@ -59,7 +59,7 @@ class AdaMax(Optimizer):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_betas(beta1, beta2, eps, "AdaMax")
+        check_betas(beta1, beta2, eps)
         # Rounded to float32, like its power, so that the bias correction is exact.
         self.beta1: float = float(np.float32(beta1))
         self.beta2 = beta2

@@ -25,7 +25,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
-from minispore.utils.checks import check_number, describe_value, is_sequence
+from minispore.utils.checks import caller, check_number, describe_value, is_sequence
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
@@ -94,15 +94,14 @@ class Optimizer(Cell):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(auto_prefix=False)
-        caller = self.cls_name
-        groups = resolve_param_groups(parameters, weight_decay, caller)
+        groups = resolve_param_groups(parameters, weight_decay)
         options = groups.options
-        self.loss_scale: float = check_number(loss_scale, "loss_scale", caller, low=0.0)
+        self.loss_scale: float = check_number(loss_scale, "loss_scale", low=0.0)
         if self.loss_scale == 0:
-            raise ValueError(f"For '{caller}', the argument 'loss_scale' must be above 0, got 0.")
+            raise ValueError(f"For '{caller()}', the argument 'loss_scale' must be above 0, got 0.")
         decays = [each.weight_decay for each in options]
         self.weight_decay: float | Cell | tuple[float | Cell, ...] = (
-            tuple(decays) if groups.grouped else check_decay(weight_decay, "weight_decay", caller)
+            tuple(decays) if groups.grouped else check_decay(weight_decay, "weight_decay")
         )
         self.is_group: bool = groups.grouped
         self.is_group_params_ordered: bool = groups.ordered
@@ -115,7 +114,7 @@ class Optimizer(Cell):
             if each.group not in by_group:
                 value = learning_rate if each.group is None else each.learning_rate
                 suffix = "" if each.group is None else f"_group_{each.group}"
-                by_group[each.group] = _as_learning_rate(value, f"learning_rate{suffix}", caller)
+                by_group[each.group] = _as_learning_rate(value, f"learning_rate{suffix}")
         rates = [by_group[each.group] for each in options]
         self.learning_rate = _combined(rates) if self.is_group_lr else rates[0]
         self.parameters = ParameterTuple(each.parameter for each in options)
@@ -456,26 +455,25 @@ def _initial_value(rate: Parameter | LearningRateSchedule) -> object:
     return value.asnumpy().copy()[()] if isinstance(value, Parameter) else value
 
 
-def _as_learning_rate(value: object, name: str, caller: str) -> Parameter | LearningRateSchedule:
+def _as_learning_rate(value: object, name: str) -> Parameter | LearningRateSchedule:
     """Return the argument `learning_rate` as a parameter or schedule."""
     if isinstance(value, LearningRateSchedule):
         return value
     if isinstance(value, Tensor):
         if value.ndim > 1:
             raise ValueError(
-                f"For '{caller}', a Tensor as 'learning_rate' must have at most 1 axis, "
+                f"For '{caller()}', a Tensor as 'learning_rate' must have at most 1 axis, "
                 f"but got the shape {value.shape}."
             )
         value = value.tolist() if value.ndim else float(scalar_value(value))
     if isinstance(value, Iterable) and not isinstance(value, str):
         rates = list(cast("Iterable[float]", value))
         if not rates:
-            raise ValueError(f"For '{caller}', the list 'learning_rate' must not be empty.")
+            raise ValueError(f"For '{caller()}', the list 'learning_rate' must not be empty.")
         checked = [
             check_number(
                 float(rate) if isinstance(rate, np.floating) else rate,
                 f"learning_rate[{i}]",
-                caller,
                 low=0.0,
             )
             for i, rate in enumerate(rates)
@@ -483,7 +481,7 @@ def _as_learning_rate(value: object, name: str, caller: str) -> Parameter | Lear
         return _ListedLearningRate(checked, name)
     if not isinstance(value, int | float):
         raise TypeError(
-            f"For '{caller}', the argument 'learning_rate' must be a number, a Tensor, a list or a "
-            f"LearningRateSchedule, but got {describe_value(value)}."
+            f"For '{caller()}', the argument 'learning_rate' must be a number, a Tensor, a list or "
+            f"a LearningRateSchedule, but got {describe_value(value)}."
         )
-    return host_parameter(check_number(value, "learning_rate", caller, low=0.0), float32, name)
+    return host_parameter(check_number(value, "learning_rate", low=0.0), float32, name)

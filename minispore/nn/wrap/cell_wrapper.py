@@ -18,7 +18,7 @@ from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import as_items, check_arguments, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_arguments, check_type, describe_value
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
@@ -51,7 +51,7 @@ class WithLossCell(Cell):
     def __init__(self, backbone: Cell, loss_fn: LossFunction) -> None:
         super().__init__(auto_prefix=False)
         self._backbone: Cell = check_type(backbone, Cell, "backbone")
-        self._loss_fn = _as_function(loss_fn, "WithLossCell")
+        self._loss_fn = _as_function(loss_fn)
 
     def construct(self, data: Tensor, label: Tensor) -> Tensor:
         """Return the loss of a batch."""
@@ -89,7 +89,7 @@ class WithEvalCell(Cell):
         super().__init__(auto_prefix=False)
         self._network: Cell = check_type(network, Cell, "network")
         self.add_cast_fp32: bool = check_type(add_cast_fp32, bool, "add_cast_fp32")
-        self._loss_fn = _as_function(loss_fn, "WithEvalCell")
+        self._loss_fn = _as_function(loss_fn)
         self._graph: GraphSteps | None = None
 
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -252,7 +252,7 @@ class TrainOneStepCell(Cell):
             result = entry.hook(gradients)
             if result is None:
                 continue
-            check_type(result, (tuple, list), "the result of a gradient hook", "TrainOneStepCell")
+            check_type(result, (tuple, list), "the result of a gradient hook")
             gradients = tuple(cast("Sequence[Tensor]", result))
             if not gradients:
                 return
@@ -280,7 +280,7 @@ class TrainOneStepCell(Cell):
             fn, args = (self._scaled, (scale, *inputs)) if scaled else (self.network, inputs)
             outputs, _, gradients = cast(
                 "tuple[Tensor, object, tuple[Tensor, ...]]",
-                compute_gradients(fn, args, {}, (), self.weights, "value_and_grad", has_aux=scaled),
+                compute_gradients(fn, args, {}, (), self.weights, has_aux=scaled),
             )
             loss = outputs[1] if scaled else outputs
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
@@ -321,10 +321,10 @@ def _warn_of_foreign_parameters(network: Cell, optimizer: Optimizer) -> None:
         )
 
 
-def _as_function(loss_fn: object, caller: str) -> Callable[..., object]:
+def _as_function(loss_fn: object) -> Callable[..., object]:
     if not callable(loss_fn):
         raise TypeError(
-            f"For '{caller}', the argument 'loss_fn' must be a Cell or a function, "
+            f"For '{caller()}', the argument 'loss_fn' must be a Cell or a function, "
             f"but got {describe_value(loss_fn)}."
         )
     return loss_fn

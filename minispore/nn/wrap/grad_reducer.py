@@ -28,7 +28,7 @@ from minispore.engine.array import (
 from minispore.engine.dispatch import wrap
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer
-from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_one_of, check_type, describe_value
 
 __all__ = ["DistributedGradReducer"]
 
@@ -74,19 +74,18 @@ class DistributedGradReducer(Cell):
         group: str = GlobalComm.WORLD_COMM_GROUP,
     ) -> None:
         super().__init__(auto_prefix=False)
-        caller = "DistributedGradReducer"
-        check_type(mean, bool, "mean", caller, allow_none=True)
-        check_type(fusion_type, int, "fusion_type", caller)
+        check_type(mean, bool, "mean", allow_none=True)
+        check_type(fusion_type, int, "fusion_type")
         iterable: type = Iterable
-        check_type(parameters, iterable, "parameters", caller)
+        check_type(parameters, iterable, "parameters")
         items = [parameters] if isinstance(parameters, Tensor) else list(parameters)
         for i, parameter in enumerate(items):
-            check_type(parameter, Parameter, f"parameters[{i}]", caller)
-        check_one_of(group, (GlobalComm.WORLD_COMM_GROUP,), "group", caller)
+            check_type(parameter, Parameter, f"parameters[{i}]")
+        check_one_of(group, (GlobalComm.WORLD_COMM_GROUP,), "group")
         size = get_group_size()
         if degree is not None and (type(degree) is not int or degree <= 0):
             raise ValueError(
-                f"For '{caller}', the argument 'degree' must be an int above 0, but got "
+                f"For '{caller()}', the argument 'degree' must be an int above 0, but got "
                 f"{describe_value(degree)}."
             )
         self._count = len(items)
@@ -177,7 +176,7 @@ class DistributedGradReducer(Cell):
 def _to_device_of(x: Array, like: Array) -> Array:
     if is_host(x) == is_host(like):
         return x
-    return to_device(x, device_of(like), "DistributedGradReducer")
+    return to_device(x, device_of(like))
 
 
 def broadcasts_parameters() -> bool:

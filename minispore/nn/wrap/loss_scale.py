@@ -17,7 +17,7 @@ from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer, host_parameter, scalar_value
 from minispore.nn.wrap.cell_wrapper import TrainOneStepCell
-from minispore.utils.checks import check_int, check_number, check_type
+from minispore.utils.checks import caller, check_int, check_number, check_type
 
 __all__ = [
     "DynamicLossScaleUpdateCell",
@@ -224,10 +224,10 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
 
 def _checked_scale(scale: object) -> Tensor:
-    tensor = check_type(scale, Tensor, "scale_sense", "TrainOneStepWithLossScaleCell")
+    tensor = check_type(scale, Tensor, "scale_sense")
     if tensor.shape not in ((), (1,)):
         raise ValueError(
-            "For 'TrainOneStepWithLossScaleCell', the shape of 'scale_sense' must be () or (1,), "
+            f"For '{caller()}', the shape of 'scale_sense' must be () or (1,), "
             f"but got {tensor.shape}."
         )
     return tensor

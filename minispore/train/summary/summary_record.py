@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,8 @@ class SummaryRecord:
     Source: MindSpore's `mindspore.SummaryRecord`.
     """
 
+    _name_in_errors: ClassVar[str] = "{kind}"
+
     def __init__(
         self,
         log_dir: str,
@@ -232,7 +234,7 @@ class SummaryRecord:
             )
         check_type(value, _TYPES[plugin], plugin, _CALLER)
         if isinstance(value, Tensor):
-            check_shape(plugin, name, value.shape, _CALLER)
+            check_shape(plugin, name, value.shape)
             self._add(plugin, name, np.array(value.asnumpy()))
         elif isinstance(value, Landscape):
             self._add(plugin, name, value)
@@ -458,7 +460,7 @@ def _check_tag(name: object) -> None:
             'For "SummaryRecord", the parameter "name" type should be str, '
             f"but got {name!r} of type {type(name).__name__}."
         )
-    check_unicode(name, _CALLER)
+    check_unicode(name)
 
 
 def check_keys(value: object, keys: tuple[str, ...], name: str, caller: str) -> dict[str, Any]:

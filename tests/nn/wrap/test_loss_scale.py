@@ -82,7 +82,7 @@ def test_loss_scale_can_be_set() -> None:
     step = step_cell(Loss(), Tensor(2.0))
     step.set_sense_scale(Tensor(8.0))
     assert step(Tensor([1.0]))[2].item() == 8.0
-    name = "TrainOneStepWithLossScaleCell"
+    name = "set_sense_scale"
     with pytest.raises(TypeError, match=f"^For '{name}', the type of 'scale_sense'.*got 3"):
         step.set_sense_scale(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=f"^For '{name}', the shape of 'scale_sense' must be"):

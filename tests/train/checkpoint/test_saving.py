@@ -163,7 +163,11 @@ def test_saving_replaces_read_only_file(tmp_path: Path, format_: str) -> None:
 @pytest.mark.parametrize(
     ("error", "reason", "changes"),
     [
-        (TypeError, "^For 'Tensor'.* complex128", {"save_obj": {"x": np.zeros(2, complex)}}),
+        (
+            TypeError,
+            "^For 'save_checkpoint'.* complex128",
+            {"save_obj": {"x": np.zeros(2, complex)}},
+        ),
         (TypeError, " complex64", {"save_obj": {"a": parameter(1), "b": np.zeros(2, "c8")}}),
         (IsADirectoryError, IS_FOLDER, {"ckpt_file_name": ""}),
         (IsADirectoryError, IS_FOLDER, {"ckpt_file_name": "."}),
