@@ -53,9 +53,9 @@ class EarlyStopping(StatefulMixin, Callback):
     Source: MindSpore's `mindspore.train.EarlyStopping`.
     """
 
-    best = StateField(float)
-    wait = StateField(int)
-    stopped_epoch = StateField(int)
+    best: StateField[float] = StateField(float)
+    wait: StateField[int] = StateField(int)
+    stopped_epoch: StateField[int] = StateField(int)
     _best_weights = StateField(dict[str, Tensor])
 
     def __init__(

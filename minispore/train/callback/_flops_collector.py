@@ -66,7 +66,7 @@ class FlopsUtilizationCollector(StatefulMixin, Callback):
 
     chief_only = True
     _flops_printed = StateField(bool, key="printed")
-    flops = StateField(int, key="latest")
+    flops: StateField[int] = StateField(int, key="latest")
     _steps = StateField(int)  # since the last line, including those before the run was resumed
 
     def __init__(

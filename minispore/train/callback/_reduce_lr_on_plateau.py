@@ -57,9 +57,9 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
     Source: MindSpore's `mindspore.train.ReduceLROnPlateau`.
     """
 
-    best = StateField(float)
-    wait = StateField(int)
-    cooldown_counter = StateField(int)
+    best: StateField[float] = StateField(float)
+    wait: StateField[int] = StateField(int)
+    cooldown_counter: StateField[int] = StateField(int)
 
     def __init__(
         self,

@@ -21,7 +21,9 @@ class StateField(Generic[T]):
     """
 
     def __init__(self, kind: type[T], initial: T | None = None, key: str = "") -> None:
-        self.kind, self._initial, self.key = kind, initial, key
+        self.kind: type[T] = kind
+        self.key: str = key
+        self._initial = initial
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name, self.key = name, self.key or name.lstrip("_")
