@@ -69,12 +69,12 @@ def _complete(module: ModuleType) -> None:
     def module_dir() -> list[str]:
         return sorted(name for name in attributes["__all__"] if not name.startswith("_"))
 
-    attributes.setdefault("__getattr__", module_getattr)
+    attributes["__getattr__"] = module_getattr
     if "__path__" in attributes and "__all__" not in attributes:
         found = (each for each, value in attributes.items() if not isinstance(value, ModuleType))
         attributes["__all__"] = [each for each in found if not each.startswith("_")]
     if "__all__" in attributes:
-        attributes.setdefault("__dir__", module_dir)
+        attributes["__dir__"] = module_dir
 
 
 class _Loader:

@@ -21,14 +21,9 @@ from minispore.nn.learning_rate_schedule import (
 from minispore.utils.checks import check_int, check_type
 
 __all__ = [
-    "cosine_decay_lr",
-    "exponential_decay_lr",
-    "inverse_decay_lr",
-    "natural_exp_decay_lr",
-    "piecewise_constant_lr",
-    "polynomial_decay_lr",
-    "warmup_lr",
-]
+    "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "natural_exp_decay_lr",
+    "piecewise_constant_lr", "polynomial_decay_lr", "warmup_lr",
+]  # fmt: skip
 
 # A longer list would exceed the memory of most machines; a schedule needs none.
 _MAX_STEPS: Final = 10**8

@@ -9,14 +9,9 @@ from minispore.nn.cell import Cell
 from minispore.utils.checks import caller, check_int, check_number, check_type, describe_value
 
 __all__ = [
-    "CosineDecayLR",
-    "ExponentialDecayLR",
-    "InverseDecayLR",
-    "LearningRateSchedule",
-    "NaturalExpDecayLR",
-    "PolynomialDecayLR",
-    "WarmUpLR",
-]
+    "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule",
+    "NaturalExpDecayLR", "PolynomialDecayLR", "WarmUpLR",
+]  # fmt: skip
 
 
 class LearningRateSchedule(Cell):

@@ -32,34 +32,10 @@ if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
 __all__ = [
-    "Add",
-    "Div",
-    "FloorDiv",
-    "Maximum",
-    "Minimum",
-    "Mul",
-    "Neg",
-    "Pow",
-    "RealDiv",
-    "Select",
-    "Sub",
-    "add",
-    "div",
-    "divide",
-    "floor_divide",
-    "maximum",
-    "minimum",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "pow",
-    "remainder",
-    "select",
-    "sub",
-    "subtract",
-    "where",
-]
+    "Add", "Div", "FloorDiv", "Maximum", "Minimum", "Mul", "Neg", "Pow", "RealDiv", "Select", "Sub",
+    "add", "div", "divide", "floor_divide", "maximum", "minimum", "mul", "multiply", "neg",
+    "negative", "pow", "remainder", "select", "sub", "subtract", "where",
+]  # fmt: skip
 
 
 def add(input: Tensor | Values, other: Tensor | Values) -> Tensor:

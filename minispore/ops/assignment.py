@@ -8,13 +8,8 @@ from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller, check_type
 
 __all__ = [
-    "Assign",
-    "AssignAdd",
-    "AssignSub",
-    "assign",
-    "assign_add",
-    "assign_sub",
-]
+    "Assign", "AssignAdd", "AssignSub", "assign", "assign_add", "assign_sub",
+]  # fmt: skip
 
 
 def assign(variable: Tensor, value: Tensor | Number) -> Tensor:

@@ -23,36 +23,11 @@ if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
 __all__ = [
-    "Equal",
-    "Greater",
-    "GreaterEqual",
-    "Less",
-    "LessEqual",
-    "LogicalAnd",
-    "LogicalNot",
-    "LogicalOr",
-    "NotEqual",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "ne",
-    "not_equal",
-]
+    "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalNot",
+    "LogicalOr", "NotEqual", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq",
+    "equal", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal",
+]  # fmt: skip
 
 
 def equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:

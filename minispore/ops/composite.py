@@ -12,12 +12,6 @@ from minispore.ops.functional import (
 )
 
 __all__ = [
-    "GradOperation",
-    "HyperMap",
-    "MultitypeFuncGraph",
-    "clip_by_global_norm",
-    "clip_by_value",
-    "matmul",
-    "ones_like",
-    "zeros_like",
-]
+    "GradOperation", "HyperMap", "MultitypeFuncGraph", "clip_by_global_norm", "clip_by_value",
+    "matmul", "ones_like", "zeros_like",
+]  # fmt: skip

@@ -10,18 +10,9 @@ from minispore.ops.manipulation import stack, unbind
 from minispore.utils.checks import as_items, check_bool, check_type, describe_value
 
 __all__ = [
-    "Depend",
-    "HyperMap",
-    "Identity",
-    "Map",
-    "MultitypeFuncGraph",
-    "Partial",
-    "constexpr",
-    "depend",
-    "identity",
-    "partial",
-    "vmap",
-]
+    "Depend", "HyperMap", "Identity", "Map", "MultitypeFuncGraph", "Partial", "constexpr", "depend",
+    "identity", "partial", "vmap",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")

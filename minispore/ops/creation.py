@@ -16,24 +16,9 @@ from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import caller, check_int, check_type, describe_value
 
 __all__ = [
-    "Fill",
-    "Ones",
-    "OnesLike",
-    "Zeros",
-    "ZerosLike",
-    "arange",
-    "eye",
-    "fill",
-    "full",
-    "full_like",
-    "linspace",
-    "ones",
-    "ones_like",
-    "scalar_to_tensor",
-    "tuple_to_array",
-    "zeros",
-    "zeros_like",
-]
+    "Fill", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like",
+    "linspace", "ones", "ones_like", "scalar_to_tensor", "tuple_to_array", "zeros", "zeros_like",
+]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | Tensor
 Ts = TypeVarTuple("Ts")

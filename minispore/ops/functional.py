@@ -30,4 +30,3 @@ from minispore.ops.summary import *  # noqa: F403
 # dictionary.
 _NAMES = sorted(name for name in globals() if not name.startswith("_"))
 globals()["__all__"] = _NAMES
-globals()["__dir__"] = lambda: _NAMES

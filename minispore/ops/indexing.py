@@ -53,27 +53,10 @@ if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
 __all__ = [
-    "Gather",
-    "GatherD",
-    "GatherNd",
-    "OneHot",
-    "StridedSlice",
-    "UnsortedSegmentSum",
-    "diagonal",
-    "gather",
-    "gather_elements",
-    "gather_nd",
-    "index_select",
-    "masked_fill",
-    "masked_select",
-    "nonzero",
-    "one_hot",
-    "scatter",
-    "tril",
-    "triu",
-    "unique",
-    "unsorted_segment_sum",
-]
+    "Gather", "GatherD", "GatherNd", "OneHot", "StridedSlice", "UnsortedSegmentSum", "diagonal",
+    "gather", "gather_elements", "gather_nd", "index_select", "masked_fill", "masked_select",
+    "nonzero", "one_hot", "scatter", "tril", "triu", "unique", "unsorted_segment_sum",
+]  # fmt: skip
 
 _BASIC_ITEMS: tuple[type, ...] = (int, slice, EllipsisType, np.integer)
 

@@ -48,24 +48,9 @@ if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
 __all__ = [
-    "BatchMatMul",
-    "BiasAdd",
-    "MatMul",
-    "addmm",
-    "addmv",
-    "baddbmm",
-    "bias_add",
-    "bmm",
-    "dense",
-    "dot",
-    "einsum",
-    "ger",
-    "matmul",
-    "mm",
-    "mv",
-    "outer",
-    "trace",
-]
+    "BatchMatMul", "BiasAdd", "MatMul", "addmm", "addmv", "baddbmm", "bias_add", "bmm", "dense",
+    "dot", "einsum", "ger", "matmul", "mm", "mv", "outer", "trace",
+]  # fmt: skip
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:

@@ -46,18 +46,10 @@ if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
 __all__ = [
-    "BinaryCrossEntropy",
-    "KLDivLoss",
-    "SigmoidCrossEntropyWithLogits",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "kl_div",
-    "l1_loss",
-    "mse_loss",
-    "nll_loss",
-    "softmax_cross_entropy",
-]
+    "BinaryCrossEntropy", "KLDivLoss", "SigmoidCrossEntropyWithLogits", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss", "mse_loss",
+    "nll_loss", "softmax_cross_entropy",
+]  # fmt: skip
 
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]

@@ -6,12 +6,6 @@ A primitive is made with its attributes and then called with tensors: `Softmax(0
 
 from minispore.ops.functional import *  # noqa: F403
 from minispore.ops.functional import _NAMES
-from minispore.utils.unsupported import module_attributes as _module_attributes
 
 # The names with a capital; the functions are in `minispore.ops`.
 globals()["__all__"] = [name for name in _NAMES if name[0].isupper()]
-globals()["__getattr__"], globals()["__dir__"] = _module_attributes(
-    __name__,
-    otherwise="there are those of MindSpore's operations in this form that older tutorials' "
-    "networks need; look for a function in 'minispore.ops'",
-)

@@ -8,15 +8,8 @@ from minispore.engine.dispatch import check_tensor
 from minispore.ops._primitive import primitive
 
 __all__ = [
-    "DType",
-    "Rank",
-    "Shape",
-    "Size",
-    "dtype",
-    "rank",
-    "shape",
-    "size",
-]
+    "DType", "Rank", "Shape", "Size", "dtype", "rank", "shape", "size",
+]  # fmt: skip
 
 
 def shape(input_x: Tensor) -> tuple[int, ...]:

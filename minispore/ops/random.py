@@ -32,19 +32,9 @@ from minispore.utils.checks import (
 )
 
 __all__ = [
-    "StandardNormal",
-    "UniformInt",
-    "UniformReal",
-    "dropout",
-    "dropout2d",
-    "normal",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "standard_normal",
-    "uniform",
-]
+    "StandardNormal", "UniformInt", "UniformReal", "dropout", "dropout2d", "normal", "rand",
+    "randint", "randn", "randperm", "standard_normal", "uniform",
+]  # fmt: skip
 
 # The number of random bits of an element in [0, 1), by the size of the float type in bytes.
 _BITS = {2: 11, 4: 24, 8: 53}

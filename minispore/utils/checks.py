@@ -98,8 +98,9 @@ def _public_name(frame: FrameType) -> str:
     if scope:
         if name[0] == "_" and not name.startswith("__"):
             return ""
-        owner = None if is_local else type(frame.f_locals[code.co_varnames[0]])
-        kind = owner.__name__ if owner else scope
+        first = code.co_varnames[0] if code.co_argcount and not is_local else ""
+        owner = type(frame.f_locals.get(first))
+        kind = owner.__name__ if first == "self" else scope
         # A class may say that errors of its methods name it, as MindSpore's do.
         form: str = getattr(owner, "_name_in_errors", "{method}")
         if name.startswith("__") or name == "construct":

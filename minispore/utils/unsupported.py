@@ -1,6 +1,5 @@
 """Names that minispore lacks: what to use instead of them, and errors that say so."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pkgutil import get_data, resolve_name
@@ -47,14 +46,6 @@ def missing_name(module: ModuleType, name: str) -> "Unsupported":
     raise AttributeError(
         f"module '{module.__name__}' has no attribute '{name}'{explanation}", name=name, obj=module
     )
-
-
-def module_attributes(
-    module: str, otherwise: str = ""
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return a `__getattr__` and a `__dir__` of a module, which each module has without this."""
-    loaded = sys.modules[module]
-    return (lambda name: missing_name(loaded, name)), lambda: sorted(vars(loaded)["__all__"])
 
 
 def missing_attribute(instance: object, name: str) -> object:

@@ -10,31 +10,10 @@ from minispore.nn.cell import Cell
 from minispore.utils.checks import check_arguments, check_int, check_type
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "HShrink",
-    "HSigmoid",
-    "HSwish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SeLU",
-    "SiLU",
-    "Sigmoid",
-    "SoftShrink",
-    "Softmax",
-    "Softmin",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "get_activation",
-]
+    "CELU", "ELU", "GELU", "HShrink", "HSigmoid", "HSwish", "Hardtanh", "LeakyReLU", "LogSigmoid",
+    "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid", "SoftShrink",
+    "Softmax", "Softmin", "Softsign", "Tanh", "Tanhshrink", "get_activation",
+]  # fmt: skip
 
 
 class ReLU(Cell):

@@ -9,14 +9,9 @@ from minispore.ops._windows import tuple_or_none
 from minispore.utils.checks import check_int, check_number
 
 __all__ = [
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ZeroPad2d",
-]
+    "ConstantPad1d", "ConstantPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d",
+    "ReplicationPad2d", "ZeroPad2d",
+]  # fmt: skip
 
 
 class _Pad(Cell):

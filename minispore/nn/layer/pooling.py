@@ -19,15 +19,9 @@ from minispore.ops.pooling import (
 from minispore.utils.checks import caller, check_bool, check_int, check_one_of, describe_value
 
 __all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "MaxPool1d",
-    "MaxPool2d",
-]
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AvgPool1d",
+    "AvgPool2d", "MaxPool1d", "MaxPool2d",
+]  # fmt: skip
 
 # The result of pooling: a tensor, or a tensor and its indices.
 R = TypeVar("R")

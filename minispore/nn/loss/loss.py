@@ -22,24 +22,10 @@ from minispore.ops.losses import (
 from minispore.utils.checks import caller, check_int, check_number, check_one_of, check_type
 
 __all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CosineEmbeddingLoss",
-    "CrossEntropyLoss",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "LossBase",
-    "MAELoss",
-    "MSELoss",
-    "MarginRankingLoss",
-    "NLLLoss",
-    "RMSELoss",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "SoftmaxCrossEntropyWithLogits",
-]
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "HingeEmbeddingLoss",
+    "HuberLoss", "KLDivLoss", "L1Loss", "LossBase", "MAELoss", "MSELoss", "MarginRankingLoss",
+    "NLLLoss", "RMSELoss", "SmoothL1Loss", "SoftMarginLoss", "SoftmaxCrossEntropyWithLogits",
+]  # fmt: skip
 
 
 class LossBase(Cell):
