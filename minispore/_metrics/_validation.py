@@ -4,50 +4,50 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._metrics.metric import Array
+from minispore.utils.checks import caller
 from minispore.utils.warn import warn_at_caller
 
 
-def check_eval_type(eval_type: object, caller: str) -> None:
+def check_eval_type(eval_type: object) -> None:
     """Raise TypeError unless `eval_type` is "classification" or "multilabel"."""
     if eval_type not in ("classification", "multilabel"):
         raise TypeError(
-            f"For '{caller}', the argument 'eval_type' must be 'classification' or "
+            f"For '{caller()}', the argument 'eval_type' must be 'classification' or "
             f"'multilabel', but got {eval_type!r}."
         )
 
 
-def class_count(predicted: Array, previous: int, caller: str) -> int:
+def class_count(predicted: Array, previous: int) -> int:
     """Return the number of classes; ValueError unless it is `previous`, or that is 0."""
     if predicted.ndim < 2 or predicted.shape[1] == 0:
         raise ValueError(
-            f"For '{caller}.update', the predicted value must have a class in its second "
+            f"For '{caller()}', the predicted value must have a class in its second "
             f"dimension, but got shape {predicted.shape}."
         )
     classes: int = predicted.shape[1]
     if previous not in (0, classes):
         raise ValueError(
-            f"For '{caller}.update', class number not match: the last predicted value had "
+            f"For '{caller()}', class number not match: the last predicted value had "
             f"{previous} classes, this one has {classes}."
         )
     return classes
 
 
-def warn_of_nan(scores: Array, caller: str) -> None:
+def warn_of_nan(scores: Array) -> None:
     """Warn if a score is NaN, which cannot be ordered."""
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         warn_at_caller(
-            f"For '{caller}.update', some predicted values are NaN, which have no order, so "
+            f"For '{caller()}', some predicted values are NaN, which have no order, so "
             "the result is meaningless: the training may have diverged."
         )
 
 
-def match_labels(predicted: Array, label: Array, caller: str, *, column: bool = False) -> Array:
+def match_labels(predicted: Array, label: Array, *, column: bool = False) -> Array:
     """Return the labels in the shape of `predicted` without its second dimension.
 
     Args:
         predicted: Scores of shape (N, C, …).
         label: Class indices of shape (N, …), or one-hot of the shape of `predicted`.
-        caller: The metric that the error names.
         column: Whether class indices of shape (N, 1) are accepted for scores (N, C).
     """
     if label.shape == predicted.shape and _is_one_hot(label):
@@ -56,36 +56,36 @@ def match_labels(predicted: Array, label: Array, caller: str, *, column: bool = 
         label = label[:, 0]
     if label.shape != predicted.shape[:1] + predicted.shape[2:]:
         raise ValueError(
-            f"For '{caller}.update', in classification case the true value must have the shape of "
+            f"For '{caller()}', in classification case the true value must have the shape of "
             "the predicted value without its second dimension, or be one-hot, "
             f"but got predicted value {predicted.shape} and true value {label.shape}."
         )
     return label
 
 
-def as_class_indices(label: Array, classes: int, caller: str) -> npt.NDArray[np.intp]:
+def as_class_indices(label: Array, classes: int) -> npt.NDArray[np.intp]:
     """Return `label` as integers; ValueError if an element is not a class index."""
     with np.errstate(invalid="ignore"):  # NaN is rejected below
         indices = label.astype(np.intp)
     invalid = (indices != label) | (indices < 0) | (indices >= classes)
     if invalid.any():
         raise ValueError(
-            f"For '{caller}.update', the predicted value has {classes} classes, so the true value "
+            f"For '{caller()}', the predicted value has {classes} classes, so the true value "
             f"must be an integer in [0, {classes}), but got {label[invalid].flat[0]}."
         )
     return indices
 
 
-def check_multilabel(predicted: Array, label: Array, caller: str) -> None:
+def check_multilabel(predicted: Array, label: Array) -> None:
     """Raise ValueError unless both have the same shape and all elements are 0 or 1."""
     if predicted.shape != label.shape:
         raise ValueError(
-            f"For '{caller}.update', in multilabel case predicted value and true value must have "
+            f"For '{caller()}', in multilabel case predicted value and true value must have "
             f"one shape, but got {predicted.shape} and {label.shape}."
         )
     if not (is_binary(predicted) and is_binary(label)):
         raise ValueError(
-            f"For '{caller}.update', in multilabel case all elements of predicted value and "
+            f"For '{caller()}', in multilabel case all elements of predicted value and "
             "true value must be 0 or 1."
         )
 

@@ -23,7 +23,7 @@ from minispore._metrics.metric import (
     rearrange_inputs,
     safe_divide,
 )
-from minispore.utils.checks import check_int, check_number, check_type
+from minispore.utils.checks import caller, check_int, check_number, check_type
 
 Counts = npt.NDArray[np.int64]
 
@@ -50,7 +50,7 @@ class Accuracy(MeanMetric):
     """
 
     def __init__(self, eval_type: str = "classification") -> None:
-        check_eval_type(eval_type, "Accuracy")
+        check_eval_type(eval_type)
         self._type = eval_type
         super().__init__()
 
@@ -70,12 +70,12 @@ class Accuracy(MeanMetric):
             ValueError: The number of inputs is not 2, or their shapes or values do not match.
         """
         predicted, label = self._convert_pair(inputs)
-        classes = class_count(predicted, self._class_num, "Accuracy")
+        classes = class_count(predicted, self._class_num)
         if self._type == "classification":
-            warn_of_nan(predicted, "Accuracy")
-            correct = predicted.argmax(axis=1) == match_labels(predicted, label, "Accuracy")
+            warn_of_nan(predicted)
+            correct = predicted.argmax(axis=1) == match_labels(predicted, label)
         else:
-            check_multilabel(predicted, label, "Accuracy")
+            check_multilabel(predicted, label)
             correct = (predicted == label).all(axis=1)
         self._class_num = classes
         self._add(int(np.count_nonzero(correct)), correct.size)
@@ -102,7 +102,7 @@ class TopKCategoricalAccuracy(MeanMetric):
     """
 
     def __init__(self, k: int) -> None:
-        self.k: int = check_int(k, "k", type(self).__name__, low=1)
+        self.k: int = check_int(k, "k", low=1)
         super().__init__()
 
     @rearrange_inputs
@@ -118,15 +118,14 @@ class TopKCategoricalAccuracy(MeanMetric):
             ValueError: The number of inputs is not 2, their shapes do not match, or there are fewer
                 than `k` classes.
         """
-        caller = type(self).__name__
         scores, label = self._convert_pair(inputs)
-        if class_count(scores, 0, caller) < self.k:
+        if class_count(scores, 0) < self.k:
             raise ValueError(
-                f"For '{caller}.update', there must be at least k = {self.k} classes, "
+                f"For '{caller()}', there must be at least k = {self.k} classes, "
                 f"but the predicted value has shape {scores.shape}."
             )
-        label = match_labels(scores, label, caller, column=True)
-        warn_of_nan(scores, caller)
+        label = match_labels(scores, label, column=True)
+        warn_of_nan(scores)
         # Negated as floats, since unsigned integers have no negatives. NaN ranks last.
         top = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")[:, : self.k]
         self._add(int(np.count_nonzero(top == np.expand_dims(label, 1))), label.size)
@@ -175,7 +174,7 @@ class _PositiveCountMetric(AccumulatingMetric[Array]):
     _accepts_column: ClassVar[bool] = False
 
     def __init__(self, eval_type: str = "classification") -> None:
-        check_eval_type(eval_type, type(self).__name__)
+        check_eval_type(eval_type)
         self._type = eval_type
         super().__init__()
 
@@ -194,16 +193,15 @@ class _PositiveCountMetric(AccumulatingMetric[Array]):
         Raises:
             ValueError: The number of inputs is not 2, or their shapes or values do not match.
         """
-        caller = type(self).__name__
         predicted, label = self._convert_pair(inputs)
-        classes = class_count(predicted, self._class_num, caller)
+        classes = class_count(predicted, self._class_num)
         if self._type == "classification":
-            label = match_labels(predicted, label, caller, column=self._accepts_column)
-            indices = as_class_indices(label, classes, caller)
-            warn_of_nan(predicted, caller)
+            label = match_labels(predicted, label, column=self._accepts_column)
+            indices = as_class_indices(label, classes)
+            warn_of_nan(predicted)
             counts = _count_by_class(predicted.argmax(axis=1), indices, classes)
         else:
-            check_multilabel(predicted, label, caller)
+            check_multilabel(predicted, label)
             counts = _count_by_sample(predicted == 1, label == 1)
         self._class_num = classes
         self._add(counts, predicted.size // classes, keep=self._type == "multilabel")
@@ -224,7 +222,7 @@ class _PositiveCountMetric(AccumulatingMetric[Array]):
             TypeError: `average` is not a bool.
             RuntimeError: There were no samples.
         """
-        check_type(average, bool, "average", type(self).__name__)
+        check_type(average, bool, "average")
         ratios = self._ratio(*np.concatenate(self._accumulated(), axis=1))
         return float(ratios.mean()) if average else ratios
 
@@ -321,7 +319,7 @@ class Fbeta(_PositiveCountMetric):
     _accepts_column: ClassVar[bool] = True
 
     def __init__(self, beta: float) -> None:
-        self._beta = check_number(beta, "beta", type(self).__name__)
+        self._beta = check_number(beta, "beta")
         if not 0 < self._beta < math.inf:
             raise ValueError(
                 f"For 'Fbeta', the argument 'beta' must be positive and finite, but got {beta}."

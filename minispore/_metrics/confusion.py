@@ -14,7 +14,7 @@ from minispore._metrics.metric import (
     rearrange_inputs,
     safe_divide,
 )
-from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type
+from minispore.utils.checks import check_int, check_one_of, check_type
 
 
 class ConfusionMatrix(AccumulatingMetric[Array]):
@@ -65,7 +65,7 @@ class ConfusionMatrix(AccumulatingMetric[Array]):
                 not a class index.
         """
         predicted, label = self._convert_pair(inputs)
-        warn_of_nan(predicted, "ConfusionMatrix")
+        warn_of_nan(predicted)
         if predicted.ndim == label.ndim + 1 and predicted.ndim > 1 and predicted.shape[1]:
             predicted = predicted.argmax(axis=1)
         elif self.num_classes <= 2 or predicted.dtype.kind not in "biu":
@@ -77,7 +77,7 @@ class ConfusionMatrix(AccumulatingMetric[Array]):
                 f"value {label.shape} and predicted value {predicted.shape}."
             )
         size = self.num_classes
-        rows, columns = (as_class_indices(a, size, "ConfusionMatrix") for a in (label, predicted))
+        rows, columns = (as_class_indices(a, size) for a in (label, predicted))
         counts = np.bincount((rows * size + columns).ravel(), minlength=size * size)
         self._add(counts.reshape(size, size), label.size)
 
@@ -197,12 +197,11 @@ class ConfusionMatrixMetric(AccumulatingMetric[Array]):
         decrease: str = "mean",
     ) -> None:
         super().__init__()
-        check_arguments(ConfusionMatrixMetric.__init__, locals())
+        self.skip_channel: bool = check_type(skip_channel, bool, "skip_channel")
+        self.metric_name: str = check_type(metric_name, str, "metric_name")
+        self.calculation_method: bool = check_type(calculation_method, bool, "calculation_method")
+        self.decrease: str = check_type(decrease, str, "decrease")
         check_one_of(decrease, _REDUCTIONS, "decrease")
-        self.skip_channel = skip_channel
-        self.metric_name = metric_name
-        self.calculation_method = calculation_method
-        self.decrease = decrease
         rate = _RATE_BY_NAME.get(metric_name.lower().replace(" ", "_"))
         if rate is None:
             raise NotImplementedError(

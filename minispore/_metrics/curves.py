@@ -71,7 +71,7 @@ class ROC(Metric):
         if scores.shape[:1] + scores.shape[2:] == label.shape and scores.shape[1:2] == (1,):
             scores = scores.reshape(label.shape)  # the single column of a binary classifier
         self._check_shapes(scores, label)
-        warn_of_nan(scores, "ROC")
+        warn_of_nan(scores)
         by_class = np.moveaxis(scores, 1, 0) if self._multiclass else scores[np.newaxis]
         # Copies, since the caller may modify its arrays.
         self._labels.append(label.flatten())

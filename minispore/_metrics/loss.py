@@ -6,7 +6,7 @@ import numpy as np
 
 from minispore._metrics._validation import as_class_indices
 from minispore._metrics.metric import MeanMetric, rearrange_inputs
-from minispore.utils.checks import check_arguments
+from minispore.utils.checks import check_type
 
 # Smaller probabilities are raised to this one, since log 0 is infinite.
 _MIN_PROBABILITY = 1e-10
@@ -64,9 +64,10 @@ class Perplexity(MeanMetric):
     """
 
     def __init__(self, ignore_label: int | None = None) -> None:
-        check_arguments(Perplexity.__init__, locals())
         super().__init__()
-        self.ignore_label = ignore_label
+        self.ignore_label: int | None = check_type(
+            ignore_label, int, "ignore_label", allow_none=True
+        )
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:
@@ -93,7 +94,7 @@ class Perplexity(MeanMetric):
         if self.ignore_label is not None:
             counted = label != self.ignore_label
             rows, label = rows[counted], label[counted]
-        indices = as_class_indices(label, classes, "Perplexity")
+        indices = as_class_indices(label, classes)
         probabilities = rows[np.arange(len(rows)), indices].astype(np.float64)
         self._add(float(np.log(np.maximum(probabilities, _MIN_PROBABILITY)).sum()), len(rows))
 

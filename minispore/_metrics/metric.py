@@ -44,6 +44,8 @@ class Metric(metaclass=ABCMeta):
     Source: MindSpore's `mindspore.train.Metric`.
     """
 
+    _name_in_errors = "{kind}.{method}"
+
     def __init__(self) -> None:
         self._indexes: list[int] | None = None
 

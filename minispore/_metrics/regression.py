@@ -12,7 +12,7 @@ from minispore._metrics.metric import (
     rearrange_inputs,
     safe_divide,
 )
-from minispore.utils.checks import check_arguments, check_one_of
+from minispore.utils.checks import check_one_of, check_type
 
 
 class _MeanErrorMetric(MeanMetric):
@@ -105,12 +105,11 @@ class CosineSimilarity(AccumulatingMetric[Array]):
         self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True
     ) -> None:
         super().__init__()
-        check_arguments(CosineSimilarity.__init__, locals())
+        self.similarity: str = check_type(similarity, str, "similarity")
+        self.reduction: str = check_type(reduction, str, "reduction")
+        self.zero_diagonal: bool = check_type(zero_diagonal, bool, "zero_diagonal")
         check_one_of(similarity, ("dot", "cosine"), "similarity")
         check_one_of(reduction, ("none", "sum", "mean"), "reduction")
-        self.similarity = similarity
-        self.reduction = reduction
-        self.zero_diagonal = zero_diagonal
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:

@@ -16,6 +16,7 @@ from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import LabelledImagesDataset
 from minispore.dataset._sources import FileSource
 from minispore.utils.atomic import regular
+from minispore.utils.checks import caller
 
 _IMAGE: Final = (3, 32, 32)
 
@@ -61,12 +62,12 @@ class Cifar10Dataset(LabelledImagesDataset):
     _test: tuple[str, ...] = ("test_batch.bin",)
 
     def _find(self, folder: Path, usage: str) -> FileSource:
-        caller, names = type(self).__name__, {"train": self._train, "test": self._test}
+        names = {"train": self._train, "test": self._test}
         wanted = sorted(names.get(usage, self._train + self._test))
         paths = [folder / name for name in wanted if (folder / name).is_file()]
         if not paths:
             raise RuntimeError(
-                f"For '{caller}', there is no '{wanted[0]}' in the folder '{folder}'. Unpack "
+                f"For '{caller()}', there is no '{wanted[0]}' in the folder '{folder}'. Unpack "
                 "the archive of the binary version in it."
             )
         row = len(self._classes) + np.prod(_IMAGE, dtype=int)

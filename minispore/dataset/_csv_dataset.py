@@ -16,7 +16,7 @@ from minispore.dataset._source_datasets import MappableDataset, check_absent
 from minispore.dataset._sources import ArraySource, MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.utils.atomic import regular
-from minispore.utils.checks import check_type
+from minispore.utils.checks import caller, check_type
 
 Default = str | int | float
 _Path: TypeAlias = str | os.PathLike[str]
@@ -78,33 +78,32 @@ class CSVDataset(MappableDataset):
         shard_id: int | None = None,
         cache: None = None,
     ) -> None:
-        caller = "CSVDataset"
         check_type(dataset_files, (str, os.PathLike, list, tuple), "dataset_files")
         if isinstance(dataset_files, str | os.PathLike):
             dataset_files = [dataset_files]
         check_type(field_delim, str, "field_delim")
         if len(field_delim) != 1 or field_delim in '"\r\n':
             raise ValueError(
-                f"For '{caller}', the argument 'field_delim' must be one character, and no quote "
+                f"For '{caller()}', the argument 'field_delim' must be one character, and no quote "
                 f"or line break, but got {field_delim!r}."
             )
         check_type(column_defaults, (list, tuple), "column_defaults", allow_none=True)
-        check_workers(num_parallel_workers, caller)
-        check_absent(cache, "cache", caller)
-        chosen = choose_sampler(None, shuffle, num_samples, num_shards, shard_id, caller)
+        check_workers(num_parallel_workers)
+        check_absent(cache, "cache")
+        chosen = choose_sampler(None, shuffle, num_samples, num_shards, shard_id)
         tables = [_read(path, field_delim) for path in dataset_files]
         header: Sequence[str] = ()
         if column_names is None:
             header, *others = [table.pop(0) if table else [] for table in tables]
             if not header or any(other != header for other in others):
                 raise RuntimeError(
-                    f"For '{caller}', the first line of each file must name the same columns "
+                    f"For '{caller()}', the first line of each file must name the same columns "
                     "unless 'column_names' is given."
                 )
-        names = as_names(column_names or header, "column_names", caller)
+        names = as_names(column_names or header, "column_names")
         if not any(tables):
             paths = ", ".join(f"'{os.fspath(path)}'" for path in dataset_files)
-            raise RuntimeError(f"For '{caller}', there must be rows, but {paths} has none.")
+            raise RuntimeError(f"For '{caller()}', there must be rows, but {paths} has none.")
         types = _types(column_defaults, names)
         files = dict(zip(dataset_files, tables, strict=True))
         arrays = tuple([_convert(files, i, each, names) for i, each in enumerate(types)])
@@ -113,7 +112,7 @@ class CSVDataset(MappableDataset):
 
 def _read(path: _Path, delimiter: str) -> list[list[str]]:
     """Return the fields of each line of a file, but for empty lines."""
-    check_type(path, (str, os.PathLike), "dataset_files", "CSVDataset")
+    check_type(path, (str, os.PathLike), "dataset_files")
     if not Path(path).is_file():
         raise ValueError(f"For 'CSVDataset', there is no file '{os.fspath(path)}'.")
     try:
@@ -127,7 +126,7 @@ def _types(defaults: Sequence[Default] | None, names: tuple[str, ...]) -> list[t
     types: list[type[Default]] = [str for _ in names]
     if defaults is not None:
         for default in defaults:
-            check_type(default, (str, int, float), "column_defaults", "CSVDataset")
+            check_type(default, (str, int, float), "column_defaults")
         types = [type(default) for default in defaults]
     if len(types) != len(names):
         raise ValueError(

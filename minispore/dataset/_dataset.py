@@ -34,7 +34,14 @@ from minispore.dataset._pipeline_table import pipeline_table
 from minispore.dataset.config import get_num_parallel_workers
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
 from minispore.dataset.transforms import flatten_transforms
-from minispore.utils.checks import as_items, check_arguments, check_int, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_arguments,
+    check_int,
+    check_type,
+    describe_value,
+)
 
 T = TypeVar("T")
 Function = Callable[..., object]
@@ -117,16 +124,16 @@ class Dataset:
             >>> [[a.item(), b.item()] for a, b in data.create_tuple_iterator(num_epochs=1)]
             [[4, -2], [6, -2]]
         """
-        workers = count_workers(num_parallel_workers, python_multiprocessing, "map")
+        workers = count_workers(num_parallel_workers, python_multiprocessing)
         del max_rowsize
         functions = flatten_transforms(
-            [operations] if callable(operations) else operations, "map", "operations"
+            [operations] if callable(operations) else operations, "operations"
         )
         if input_columns is None:
             input_columns = self._node.columns[:1]
-        inputs, outputs = self._inputs_and_outputs(input_columns, output_columns, "map")
+        inputs, outputs = self._inputs_and_outputs(input_columns, output_columns)
         check_type(callbacks, (DSCallback, list), "callbacks", allow_none=True)
-        hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks", "map")
+        hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks")
         return Dataset(Map(self._node, functions, inputs, outputs, hooks, workers))
 
     def batch(
@@ -163,15 +170,15 @@ class Dataset:
             >>> NumpySlicesDataset([1, 2, 3]).batch(2, drop_remainder=True).get_dataset_size()
             1
         """
-        check_workers(num_parallel_workers, "batch")
+        check_workers(num_parallel_workers)
         del python_multiprocessing, max_rowsize
         if not callable(batch_size):
             check_int(batch_size, "batch_size", low=1)
         check_type(drop_remainder, bool, "drop_remainder")
         per_batch = None
         if per_batch_map is not None:
-            _check_function(per_batch_map, "per_batch_map", "batch")
-            inputs, outputs = self._inputs_and_outputs(input_columns, output_columns, "batch")
+            _check_function(per_batch_map, "per_batch_map")
+            inputs, outputs = self._inputs_and_outputs(input_columns, output_columns)
             per_batch = PerBatch(per_batch_map, inputs, outputs)
         elif input_columns is not None or output_columns is not None:
             raise ValueError(
@@ -207,11 +214,11 @@ class Dataset:
             ...     print(batch.tolist())
             [[1, -1, -1], [2, 3, -1]]
         """
-        check_workers(num_parallel_workers, "padded_batch")
+        check_workers(num_parallel_workers)
         if not callable(batch_size):
             check_int(batch_size, "batch_size", low=1)
         check_type(drop_remainder, bool, "drop_remainder")
-        padding = None if pad_info is None else self._padding(pad_info, "padded_batch")
+        padding = None if pad_info is None else self._padding(pad_info)
         return Dataset(Batch(self._node, batch_size, drop_remainder, padding=padding))
 
     def bucket_batch_by_length(
@@ -251,26 +258,26 @@ class Dataset:
             [[1], [4]]
             [[1, 2, 3], [5, 6, 0]]
         """
-        caller = "bucket_batch_by_length"
         check_type(column_names, (list, tuple), "column_names")
-        columns = self._columns(column_names, "column_names", caller)
-        boundaries = _positive_ints(bucket_boundaries, "bucket_boundaries", caller)
-        sizes = _positive_ints(bucket_batch_sizes, "bucket_batch_sizes", caller)
+        columns = self._columns(column_names, "column_names")
+        boundaries = _positive_ints(bucket_boundaries, "bucket_boundaries")
+        sizes = _positive_ints(bucket_batch_sizes, "bucket_batch_sizes")
         if any(a >= b for a, b in pairwise(boundaries)) or len(sizes) != len(boundaries) + 1:
             raise ValueError(
-                f"For '{caller}', 'bucket_boundaries' must be ascending, and 'bucket_batch_sizes' "
-                f"one longer, but got {bucket_boundaries} and {bucket_batch_sizes}."
+                f"For '{caller()}', 'bucket_boundaries' must be ascending, and "
+                f"'bucket_batch_sizes' one longer, but got {bucket_boundaries} and "
+                f"{bucket_batch_sizes}."
             )
         if element_length_function is not None:
-            _check_function(element_length_function, "element_length_function", caller)
+            _check_function(element_length_function, "element_length_function")
         elif len(columns) != 1:
             raise ValueError(
-                f"For '{caller}', 'column_names' must be one column unless "
+                f"For '{caller()}', 'column_names' must be one column unless "
                 f"'element_length_function' is given, but got {column_names}."
             )
         check_type(pad_to_bucket_boundary, bool, "pad_to_bucket_boundary")
         check_type(drop_remainder, bool, "drop_remainder")
-        padding = self._padding({} if pad_info is None else pad_info, caller)
+        padding = self._padding({} if pad_info is None else pad_info)
         return Dataset(
             BucketBatch(
                 self._node,
@@ -308,7 +315,7 @@ class Dataset:
             >>> NumpySlicesDataset([1, 2]).repeat(3).get_dataset_size()
             6
         """
-        return Dataset(Repeat(self._node, _check_count(count, "count", "repeat")))
+        return Dataset(Repeat(self._node, _check_count(count, "count")))
 
     def take(self, count: int = -1) -> "Dataset":
         """Keep the first `count` rows; -1 for all.
@@ -318,7 +325,7 @@ class Dataset:
             >>> [int(x) for (x,) in NumpySlicesDataset([1, 2, 3], shuffle=False).take(2)]
             [1, 2]
         """
-        checked = _check_count(count, "count", "take")
+        checked = _check_count(count, "count")
         return Dataset(self._node if checked < 0 else Take(self._node, checked))
 
     def skip(self, count: int) -> "Dataset":
@@ -353,9 +360,9 @@ class Dataset:
             >>> [int(x) for (x,) in odd.create_tuple_iterator(num_epochs=1)]
             [1, 3]
         """
-        check_workers(num_parallel_workers, "filter")
-        _check_function(predicate, "predicate", "filter")
-        inputs, _ = self._inputs_and_outputs(input_columns, None, "filter")
+        check_workers(num_parallel_workers)
+        _check_function(predicate, "predicate")
+        inputs, _ = self._inputs_and_outputs(input_columns, None)
         return Dataset(Filter(self._node, predicate, inputs))
 
     def rename(self, input_columns: Names, output_columns: Names) -> "Dataset":
@@ -369,15 +376,15 @@ class Dataset:
             >>> NumpySlicesDataset({"x": [1], "y": [2]}).rename("x", "image").get_col_names()
             ['image', 'y']
         """
-        inputs = self._columns(input_columns, "input_columns", "rename")
-        outputs = column_names(output_columns, "output_columns", "rename")
+        inputs = self._columns(input_columns, "input_columns")
+        outputs = column_names(output_columns, "output_columns")
         if len(inputs) != len(outputs):
             raise ValueError(
                 "For 'rename', 'input_columns' and 'output_columns' must have the same length, but "
                 f"got {len(inputs)} and {len(outputs)}."
             )
         names = replaced_columns(self._node.columns, inputs, outputs)
-        return Dataset(Rename(self._node, require_distinct(names, "rename")))
+        return Dataset(Rename(self._node, require_distinct(names)))
 
     def project(self, columns: Names) -> "Dataset":
         """Keep the columns `columns`, in this order.
@@ -391,7 +398,7 @@ class Dataset:
             >>> data.project(["z", "x"]).get_col_names()
             ['z', 'x']
         """
-        return Dataset(Project(self._node, self._columns(columns, "columns", "project")))
+        return Dataset(Project(self._node, self._columns(columns, "columns")))
 
     def zip(self, datasets: "Dataset | Sequence[Dataset]") -> "Dataset":
         """Join the columns of this and other datasets; the shortest determines the size.
@@ -406,8 +413,10 @@ class Dataset:
             >>> zipped.get_col_names(), zipped.get_dataset_size()
             (['x', 'y'], 2)
         """
-        others = _as_tuple_of(Dataset, datasets, "datasets", "zip")
-        return Dataset(Zip((self._node, *(other._node for other in others))))
+        others = _as_tuple_of(Dataset, datasets, "datasets")
+        node = Zip((self._node, *(other._node for other in others)))
+        require_distinct(node.columns)
+        return Dataset(node)
 
     def concat(self, datasets: "Dataset | Sequence[Dataset]") -> "Dataset":
         """Append the rows of other datasets with the same columns; `a + b` is `a.concat(b)`.
@@ -420,7 +429,7 @@ class Dataset:
             >>> NumpySlicesDataset([1, 2]).concat(NumpySlicesDataset([3])).get_dataset_size()
             3
         """
-        others = _as_tuple_of(Dataset, datasets, "datasets", "concat")
+        others = _as_tuple_of(Dataset, datasets, "datasets")
         return Dataset(Concat((self._node, *(other._node for other in others))))
 
     def __add__(self, other: "Dataset") -> "Dataset":
@@ -618,11 +627,10 @@ class Dataset:
             [3]
         """
         check_arguments(Dataset.create_tuple_iterator, locals())
-        caller = "create_tuple_iterator"
-        _check_count(num_epochs, "num_epochs", caller)
+        _check_count(num_epochs, "num_epochs")
         node = self._node
         if columns is not None:
-            node = Project(node, self._columns(columns, "columns", caller))
+            node = Project(node, self._columns(columns, "columns"))
         if output_numpy:
             return DatasetIterator(node, arrays, num_epochs)
         return DatasetIterator(node, tensors, num_epochs)
@@ -654,7 +662,7 @@ class Dataset:
             [1, 2]
         """
         check_arguments(Dataset.create_dict_iterator, locals())
-        _check_count(num_epochs, "num_epochs", "create_dict_iterator")
+        _check_count(num_epochs, "num_epochs")
         names = self._node.columns
         if output_numpy:
             return DatasetIterator(
@@ -666,23 +674,24 @@ class Dataset:
 
     # Arguments.
 
-    def _columns(self, names: object, argument: str, caller: str) -> tuple[str, ...]:
+    def _columns(self, names: object, argument: str) -> tuple[str, ...]:
         """Return column names as a tuple; raise RuntimeError unless the dataset has them all."""
-        chosen = column_names(names, argument, caller)
+        chosen = column_names(names, argument)
         for name in chosen:
             if name not in self._node.columns:
                 listed = ", ".join(map(repr, self._node.columns))
                 raise RuntimeError(
-                    f"For '{caller}', there is no column {name!r} in the dataset; it has {listed}."
+                    f"For '{caller()}', there is no column {name!r} in the dataset; it has "
+                    f"{listed}."
                 )
         return chosen
 
-    def _padding(self, pad_info: PadInfo, caller: str) -> Padding:
+    def _padding(self, pad_info: PadInfo) -> Padding:
         """Return the argument `pad_info` as a `Padding`; an empty one is for all columns."""
-        check_type(pad_info, dict, "pad_info", caller)
+        check_type(pad_info, dict, "pad_info")
         if not pad_info:
             return Padding()
-        columns = self._columns(list(pad_info), "pad_info", caller)
+        columns = self._columns(list(pad_info), "pad_info")
         shapes: list[tuple[int | None, ...] | None] = []
         values: list[object] = []
         for item in pad_info.values():
@@ -691,7 +700,7 @@ class Dataset:
             lengths = [n for n in shape or () if n is None or (type(n) is int and n > 0)]
             if len(pair) != 2 or len(lengths) < len(shape or ()) or (pair[0] and not shape):
                 raise TypeError(
-                    f"For '{caller}', 'pad_info' must have a shape and a value for each column, "
+                    f"For '{caller()}', 'pad_info' must have a shape and a value for each column, "
                     f"but got {describe_value(pad_info)}."
                 )
             shapes.append(None if shape is None else tuple(lengths))
@@ -699,14 +708,14 @@ class Dataset:
         return Padding(columns, tuple(shapes), tuple(values))
 
     def _inputs_and_outputs(
-        self, input_columns: object, output_columns: object, caller: str
+        self, input_columns: object, output_columns: object
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the arguments as tuples; None is all columns, or the same as the inputs."""
         names = self._node.columns if input_columns is None else input_columns
-        inputs = outputs = self._columns(names, "input_columns", caller)
+        inputs = outputs = self._columns(names, "input_columns")
         if output_columns is not None:
-            outputs = column_names(output_columns, "output_columns", caller)
-        require_distinct(replaced_columns(self._node.columns, inputs, outputs), caller)
+            outputs = column_names(output_columns, "output_columns")
+        require_distinct(replaced_columns(self._node.columns, inputs, outputs))
         return inputs, outputs
 
 
@@ -733,84 +742,80 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     check_type(datasets, (list, tuple), "datasets", "zip")
     if not datasets:
         raise ValueError("For 'zip', the argument 'datasets' must not be empty.")
-    first, *rest = _as_tuple_of(Dataset, datasets, "datasets", "zip")
+    first, *rest = [check_type(each, Dataset, "datasets", "zip") for each in datasets]
     return first.zip(rest)
 
 
-def column_names(names: object, argument: str, caller: str) -> tuple[str, ...]:
+def column_names(names: object, argument: str) -> tuple[str, ...]:
     """Return one or several column names as a tuple.
 
     Raises:
         TypeError: If it is neither a string nor a list of strings.
         ValueError: If the list is empty, or a name is empty or occurs twice.
     """
-    check_type(names, (str, list, tuple), argument, caller)
-    listed = _as_tuple_of(str, names, argument, caller)
+    check_type(names, (str, list, tuple), argument)
+    listed = _as_tuple_of(str, names, argument)
     if not listed:
-        raise ValueError(f"For '{caller}', the argument '{argument}' must not be empty.")
+        raise ValueError(f"For '{caller()}', the argument '{argument}' must not be empty.")
     if "" in listed or len(set(listed)) < len(listed):
         raise ValueError(
-            f"For '{caller}', the argument '{argument}' must hold different names, none empty, "
+            f"For '{caller()}', the argument '{argument}' must hold different names, none empty, "
             f"but got {names!r}."
         )
     return listed
 
 
-def _positive_ints(values: object, argument: str, caller: str) -> tuple[int, ...]:
+def _positive_ints(values: object, argument: str) -> tuple[int, ...]:
     """Return a list of positive ints as a tuple; raise ValueError if it is empty."""
-    check_type(values, (list, tuple), argument, caller)
+    check_type(values, (list, tuple), argument)
     items = as_items(values) or ()
     if not items:
         raise ValueError(
-            f"For '{caller}', the argument '{argument}' must not be empty, but got {values!r}."
+            f"For '{caller()}', the argument '{argument}' must not be empty, but got {values!r}."
         )
-    return tuple([check_int(item, argument, caller, low=1) for item in items])
+    return tuple([check_int(item, argument, low=1) for item in items])
 
 
-def check_workers(num_parallel_workers: object, caller: str) -> None:
+def check_workers(num_parallel_workers: object) -> None:
     """Check a number of workers; None is the default."""
     if num_parallel_workers is not None:
-        check_int(num_parallel_workers, "num_parallel_workers", caller, low=1)
+        check_int(num_parallel_workers, "num_parallel_workers", low=1)
 
 
-def count_workers(
-    num_parallel_workers: object, python_multiprocessing: object, caller: str
-) -> int | None:
+def count_workers(num_parallel_workers: object, python_multiprocessing: object) -> int | None:
     """Return the number of processes that run Python code; None for the iterating thread only."""
-    check_workers(num_parallel_workers, caller)
-    check_type(python_multiprocessing, bool, "python_multiprocessing", caller)
+    check_workers(num_parallel_workers)
+    check_type(python_multiprocessing, bool, "python_multiprocessing")
     workers = num_parallel_workers or get_num_parallel_workers()
     return workers if python_multiprocessing and isinstance(workers, int) and workers > 1 else None
 
 
-def _check_count(count: object, argument: str, caller: str) -> int:
+def _check_count(count: object, argument: str) -> int:
     """Return a count from 1 on, or -1 for None and -1."""
-    checked = -1 if count is None else check_int(count, argument, caller, low=-1, high=2**31 - 1)
+    checked = -1 if count is None else check_int(count, argument, low=-1, high=2**31 - 1)
     if checked == 0:
         raise ValueError(
-            f"For '{caller}', the argument '{argument}' must be -1 or above 0, but got 0."
+            f"For '{caller()}', the argument '{argument}' must be -1 or above 0, but got 0."
         )
     return checked
 
 
-def _check_function(function: object, argument: str, caller: str) -> None:
+def _check_function(function: object, argument: str) -> None:
     if not callable(function):
         raise TypeError(
-            f"For '{caller}', the argument '{argument}' must be a function, but got {function!r}."
+            f"For '{caller()}', the argument '{argument}' must be a function, but got {function!r}."
         )
 
 
-def _as_tuple_of(
-    kind: type[T], one_or_several: object, argument: str, caller: str
-) -> tuple[T, ...]:
+def _as_tuple_of(kind: type[T], one_or_several: object, argument: str) -> tuple[T, ...]:
     """Return an object of class `kind`, or a list of such objects, as a tuple."""
     items = as_items(one_or_several)
     checked: list[T] = []
     for item in (one_or_several,) if items is None else items:
         if not isinstance(item, kind):
             raise TypeError(
-                f"For '{caller}', the argument '{argument}' must be a {kind.__name__} or a list of "
-                f"them, but got {describe_value(item)}."
+                f"For '{caller()}', the argument '{argument}' must be a {kind.__name__} or a list "
+                f"of them, but got {describe_value(item)}."
             )
         checked.append(item)
     return tuple(checked)

@@ -61,8 +61,7 @@ class DSCallback:
     """
 
     def __init__(self, step_size: int = 1) -> None:
-        caller = type(self).__name__
-        self.step_size: int = check_int(step_size, "step_size", caller, low=1, high=2**31 - 1)
+        self.step_size: int = check_int(step_size, "step_size", low=1, high=2**31 - 1)
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

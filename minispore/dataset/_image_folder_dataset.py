@@ -20,7 +20,7 @@ from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.dataset.vision._decode import decode_image
 from minispore.utils.atomic import regular
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import caller, check_int, check_type
 
 
 class ImageFolderDataset(MappableDataset):
@@ -77,18 +77,15 @@ class ImageFolderDataset(MappableDataset):
         cache: None = None,
         decrypt: None = None,
     ) -> None:
-        caller = "ImageFolderDataset"
-        check_workers(num_parallel_workers, caller)
+        check_workers(num_parallel_workers)
         check_type(extensions, (list, tuple), "extensions", allow_none=True)
         check_type(class_indexing, dict, "class_indexing", allow_none=True)
         check_type(decode, bool, "decode")
-        check_absent(cache, "cache", caller)
-        check_absent(decrypt, "decrypt", caller)
-        folder = as_folder(dataset_dir, caller)
+        check_absent(cache, "cache")
+        check_absent(decrypt, "decrypt")
+        folder = as_folder(dataset_dir)
         endings = tuple([_check_ending(each) for each in extensions or ()])
-        chosen = choose_sampler(
-            sampler, shuffle, num_samples, num_shards, shard_id, caller, RuntimeError
-        )
+        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, RuntimeError)
         names = sorted(each.name for each in folder.iterdir() if each.is_dir())
         if class_indexing is None:
             class_indexing = {name: i for i, name in enumerate(names)}
@@ -105,7 +102,7 @@ class ImageFolderDataset(MappableDataset):
         ]
         if not files:
             raise RuntimeError(
-                f"For '{caller}', there are no files in the folders {list(self._class_indexing)} "
+                f"For '{caller()}', there are no files in the folders {list(self._class_indexing)} "
                 f"of '{folder}'{f' that end in {endings}' if endings else ''}."
             )
         store = ImageSource(tuple(files), decode)

@@ -11,6 +11,7 @@ from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import LabelledImagesDataset
 from minispore.dataset._sources import FileSource
 from minispore.dataset.idx import MNIST_NAMES, read_idx, read_idx_shape
+from minispore.utils.checks import caller
 
 _SIDE = 28
 _CLASSES = 10
@@ -51,7 +52,7 @@ class MnistDataset(LabelledImagesDataset):
     """
 
     def _find(self, folder: Path, usage: str) -> FileSource:
-        return _find_files(folder, usage, type(self).__name__)
+        return _find_files(folder, usage)
 
 
 class FashionMnistDataset(MnistDataset):
@@ -87,7 +88,7 @@ class FashionMnistDataset(MnistDataset):
     """
 
 
-def _find_files(folder: Path, usage: str, caller: str) -> FileSource:
+def _find_files(folder: Path, usage: str) -> FileSource:
     """Return the source of the files in a folder that `usage` selects.
 
     Raises:
@@ -102,13 +103,13 @@ def _find_files(folder: Path, usage: str, caller: str) -> FileSource:
         elif images or labels:
             there, missing = ("images", "labels") if images else ("labels", "images")
             raise RuntimeError(
-                f"For '{caller}', the folder '{folder}' has the {there} '{images or labels}' "
+                f"For '{caller()}', the folder '{folder}' has the {there} '{images or labels}' "
                 f"but not their {missing}."
             )
     if not pairs:
         listed = " or ".join(f"'{images}'" for images, _ in names)
         raise RuntimeError(
-            f"For '{caller}', there is no {listed}, plain or with .gz, in the folder '{folder}'."
+            f"For '{caller()}', there is no {listed}, plain or with .gz, in the folder '{folder}'."
         )
     return FileSource(sum(_count_images(*pair) for pair in pairs), partial(_read_pairs, pairs))
 

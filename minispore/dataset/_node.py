@@ -15,7 +15,7 @@ import numpy as np
 
 from minispore.common.seed import generator, get_dataset_seed, get_seed
 from minispore.engine.array import HostArray
-from minispore.utils.checks import as_tuple, check_unmasked, describe_value
+from minispore.utils.checks import as_tuple, caller, check_unmasked, describe_value
 
 Array = HostArray
 Block = tuple[Array, ...]
@@ -237,11 +237,11 @@ def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
     return change(replace(node, **changed) if changed else node)
 
 
-def require_distinct(columns: tuple[str, ...], caller: str) -> tuple[str, ...]:
+def require_distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns; raise RuntimeError if two have the same name."""
     for name in columns:
         if columns.count(name) > 1:
-            raise RuntimeError(f"For '{caller}', the column {name!r} would occur twice.")
+            raise RuntimeError(f"For '{caller()}', the column {name!r} would occur twice.")
     return columns
 
 

@@ -26,7 +26,6 @@ from minispore.dataset._node import (
     rebatch,
     rebuild,
     replaced_columns,
-    require_distinct,
     rows_of,
     skip_rows,
     slice_rows,
@@ -249,10 +248,6 @@ class Zip(Node):
     """The columns of several nodes, as long as the shortest."""
 
     children: tuple[Node, ...]
-
-    def __post_init__(self) -> None:
-        """Check that the names of the columns differ."""
-        require_distinct(self.columns, "zip")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -606,12 +601,12 @@ def split_node(
 
 
 def _part_sizes(rows: int, sizes: Sequence[int] | Sequence[float]) -> list[int]:
-    check_type(sizes, (list, tuple), "sizes", "split")
+    check_type(sizes, (list, tuple), "sizes")
     if not sizes:
         raise ValueError("For 'split', the argument 'sizes' must not be empty.")
     kind = int if type(sizes[0]) is int else float
     for size in sizes:
-        check_type(size, kind, "sizes", "split")
+        check_type(size, kind, "sizes")
         if not size > 0:
             raise ValueError(f"For 'split', every one of 'sizes' must be above 0, but got {size}.")
     counts = [int(size) for size in sizes] if kind is int else _sizes_from_fractions(rows, sizes)

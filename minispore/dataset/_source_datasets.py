@@ -37,6 +37,7 @@ from minispore.dataset.samplers import (
 )
 from minispore.utils.checks import (
     as_tuple,
+    caller,
     check_int,
     check_one_of,
     check_type,
@@ -72,7 +73,7 @@ class MappableDataset(Dataset):
         if self._first_epoch is None:
             self._first_epoch = node.indices(initial_key())
         count = len(self._first_epoch)
-        number = check_int(index, "index", type(self).__name__)
+        number = check_int(index, "index")
         if not -count <= number < count:
             raise IndexError(
                 f"For '{type(self).__name__}', there is no row {number}; it has {count} rows."
@@ -96,7 +97,7 @@ class MappableDataset(Dataset):
             >>> [int(x) for (x,) in data]
             [7, 5]
         """
-        sampler = as_sampler(new_sampler, "use_sampler")
+        sampler = as_sampler(new_sampler)
         self._node = replace(self._map_style_node(), sampler=sampler)
         self._known_size = self._first_epoch = None
 
@@ -126,15 +127,12 @@ class LabelledImagesDataset(MappableDataset):
         shard_id: int | None = None,
         cache: None = None,
     ) -> None:
-        caller = type(self).__name__
-        check_type(usage, str, "usage", caller, allow_none=True)
-        check_one_of(usage or "all", ("train", "test", "all"), "usage", caller)
-        check_workers(num_parallel_workers, caller)
-        check_absent(cache, "cache", caller)
-        chosen = choose_sampler(
-            sampler, shuffle, num_samples, num_shards, shard_id, caller, RuntimeError
-        )
-        store = self._find(as_folder(dataset_dir, caller), usage or "all")
+        check_type(usage, str, "usage", allow_none=True)
+        check_one_of(usage or "all", ("train", "test", "all"), "usage")
+        check_workers(num_parallel_workers)
+        check_absent(cache, "cache")
+        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, RuntimeError)
+        store = self._find(as_folder(dataset_dir), usage or "all")
         super().__init__(MapStyleNode(self._names, store, chosen))
 
     @abstractmethod
@@ -142,26 +140,26 @@ class LabelledImagesDataset(MappableDataset):
         """Return the images and labels in the files of a folder that `usage` selects."""
 
 
-def as_folder(path: str | os.PathLike[str], caller: str) -> Path:
+def as_folder(path: str | os.PathLike[str]) -> Path:
     """Return the argument `dataset_dir` as a path.
 
     Raises:
         ValueError: If there is no such folder.
     """
-    check_type(path, (str, os.PathLike), "dataset_dir", caller)
+    check_type(path, (str, os.PathLike), "dataset_dir")
     folder = Path(path)
     if not folder.is_dir():
         raise ValueError(
-            f"For '{caller}', the argument 'dataset_dir' must be a folder, but '{folder}' is "
+            f"For '{caller()}', the argument 'dataset_dir' must be a folder, but '{folder}' is "
             "none or cannot be read."
         )
     return folder
 
 
-def check_absent(value: object, name: str, caller: str) -> None:
+def check_absent(value: object, name: str) -> None:
     """Raise TypeError unless an argument that is not supported is None."""
     if value is not None:
-        raise TypeError(f"For '{caller}', the argument '{name}' must be None, but got {value!r}.")
+        raise TypeError(f"For '{caller()}', the argument '{name}' must be None, but got {value!r}.")
 
 
 class NumpySlicesDataset(MappableDataset):
@@ -200,14 +198,14 @@ class NumpySlicesDataset(MappableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
     ) -> None:
-        caller = "NumpySlicesDataset"
-        check_workers(num_parallel_workers, caller)
-        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, caller)
+        check_workers(num_parallel_workers)
+        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id)
         arrays, keys = _columns(data)
-        names = keys if column_names is None else as_names(column_names, "column_names", caller)
+        names = keys if column_names is None else as_names(column_names, "column_names")
         if len(names) != len(arrays):
             raise ValueError(
-                f"For '{caller}', 'column_names' must be {len(arrays)} names, but got {len(names)}."
+                f"For '{caller()}', 'column_names' must be {len(arrays)} names, but got "
+                f"{len(names)}."
             )
         super().__init__(MapStyleNode(names, ArraySource(arrays), chosen))
 
@@ -276,22 +274,21 @@ class GeneratorDataset(MappableDataset):
         collate_fn: Callable[..., object] | None = None,
     ) -> None:
         del max_rowsize
-        caller = "GeneratorDataset"
-        workers = count_workers(num_parallel_workers, python_multiprocessing, caller)
+        workers = count_workers(num_parallel_workers, python_multiprocessing)
         if schema is not None or column_names is None:
             raise ValueError(
-                f"For '{caller}', the argument 'column_names' must name the columns, and 'schema' "
-                "must be None."
+                f"For '{caller()}', the argument 'column_names' must name the columns, and "
+                "'schema' must be None."
             )
-        names = as_names(column_names, "column_names", caller)
+        names = as_names(column_names, "column_names")
         types = None if column_types is None else _as_dtypes(column_types, names)
-        convert = partial(as_row, names, types, caller)
-        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, caller)
+        convert = partial(as_row, names, types)
+        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id)
         if batch_sampler is not None:
             others = (sampler, shuffle, num_samples, num_shards, shard_id)
             if not isinstance(source, SupportsIndexing) or any(each is not None for each in others):
                 raise ValueError(
-                    f"For '{caller}', 'batch_sampler' needs a 'source' with '__getitem__' and "
+                    f"For '{caller()}', 'batch_sampler' needs a 'source' with '__getitem__' and "
                     "'__len__', and no 'sampler', 'shuffle', 'num_samples' or shards."
                 )
             store = ObjectSource(source, convert)
@@ -299,14 +296,14 @@ class GeneratorDataset(MappableDataset):
             super().__init__(SampledBatches(names, store, batches, collate_fn))
             return
         if collate_fn is not None:
-            raise ValueError(f"For '{caller}', 'collate_fn' needs 'batch_sampler'.")
+            raise ValueError(f"For '{caller()}', 'collate_fn' needs 'batch_sampler'.")
         if isinstance(source, SupportsIndexing):
             super().__init__(MapStyleNode(names, ObjectSource(source, convert), chosen, workers))
             return
         for name, value in (("sampler", sampler), ("num_shards", num_shards)):
             if value is not None:
                 raise ValueError(
-                    f"For '{caller}', the argument '{name}' needs a 'source' with '__getitem__' "
+                    f"For '{caller()}', the argument '{name}' needs a 'source' with '__getitem__' "
                     f"and '__len__', but got {source!r}."
                 )
         size = len(source) if isinstance(source, Sized) else None
@@ -315,11 +312,11 @@ class GeneratorDataset(MappableDataset):
 
 def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     """Return the arrays in the argument `data`, and their default names."""
-    check_type(data, (list, tuple, dict, np.ndarray), "data", "NumpySlicesDataset")
+    check_type(data, (list, tuple, dict, np.ndarray), "data")
     keys: tuple[str, ...] = ()
     columns = as_tuple(data)
     if is_dict(data):
-        keys = as_names(list(data), "data", "NumpySlicesDataset") if data else ()
+        keys = as_names(list(data), "data") if data else ()
         columns = tuple(data.values())
     what = "For 'NumpySlicesDataset', a column of the argument 'data'"
     arrays = tuple([_as_column(column, what) for column in columns])
@@ -390,12 +387,11 @@ def _is_restartable(source: Iterator[object]) -> bool:
 
 
 def _as_dtypes(types: Sequence[object], names: tuple[str, ...]) -> tuple[np.dtype[np.generic], ...]:
-    caller = "GeneratorDataset"
-    check_type(types, (list, tuple), "column_types", caller)
+    check_type(types, (list, tuple), "column_types")
     if len(types) != len(names):
         raise ValueError(
-            f"For '{caller}', 'column_types' must be {len(names)} types, one for each column, but "
-            f"got {len(types)}."
+            f"For '{caller()}', 'column_types' must be {len(names)} types, one for each column, "
+            f"but got {len(types)}."
         )
     return tuple(
         [

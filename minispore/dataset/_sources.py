@@ -211,7 +211,6 @@ class IterableNode(NamedColumns):
 def as_row(
     columns: tuple[str, ...],
     types: tuple[np.dtype[np.generic], ...] | None,
-    caller: str,
     value: object,
 ) -> Row:
     """Return what the user's source yields as a row of checked arrays."""
@@ -221,17 +220,17 @@ def as_row(
         values = tuple([value[name] for name in columns if name in value])
     if len(values) != len(columns):
         raise RuntimeError(
-            f"For '{caller}', the source must give {len(columns)} values a row, one for each "
-            f"column, but gave {len(values)}."
+            f"For 'GeneratorDataset', the source must give {len(columns)} values a row, one for "
+            f"each column, but gave {len(values)}."
         )
     named = zip(columns, values, strict=True)
-    what = f"For '{caller}', a value of the column"
+    what = "For 'GeneratorDataset', a value of the column"
     row = tuple([as_element(item, f"{what} {name!r}") for name, item in named])
     for name, array, expected in zip(columns, row, types or (), strict=False):
         # Strings have a type for each length.
         if array.dtype != expected and (array.dtype.kind, expected.kind) != ("U", "U"):
             raise RuntimeError(
-                f"For '{caller}', the column {name!r} must be of type {expected} as "
+                f"For 'GeneratorDataset', the column {name!r} must be of type {expected} as "
                 f"'column_types' says, but the source gave {array.dtype}."
             )
     return row

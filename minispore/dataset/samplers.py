@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
-from minispore.utils.checks import check_int, check_type, describe_value
+from minispore.utils.checks import caller, check_int, check_type, describe_value
 
 __all__ = [
     "BuiltinSampler",
@@ -61,10 +61,11 @@ class BuiltinSampler(ABC):
     """
 
     shuffles = False
+    _name_in_errors = "{kind}"
 
     def __init__(self, num_samples: int | None = None) -> None:
         if num_samples is not None:
-            check_int(num_samples, "num_samples", type(self).__name__, low=0)
+            check_int(num_samples, "num_samples", low=0)
         self.num_samples = num_samples
 
     @abstractmethod
@@ -113,7 +114,7 @@ class SequentialSampler(BuiltinSampler):
         """Return `start_index` and the indices after it."""
         del key
         if self.start_index:
-            _within(np.array([self.start_index]), count, "SequentialSampler")
+            _within(np.array([self.start_index]), count)
         left = count - self.start_index
         return self.start_index + np.arange(self._max_samples(left), dtype=np.intp)
 
@@ -171,14 +172,14 @@ class SubsetSampler(BuiltinSampler):
         super().__init__(num_samples)
         listed = list(indices) if isinstance(indices, Iterable) else [indices]
         for index in listed:
-            check_type(index, (int, np.integer), "indices", type(self).__name__)
+            check_type(index, (int, np.integer), "indices")
         self.indices: npt.NDArray[np.intp] = np.array(listed, np.intp)
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Return the first of `indices`."""
         del key
         chosen = self.indices[: self._max_samples(len(self.indices))]
-        return _within(chosen, count, type(self).__name__)
+        return _within(chosen, count)
 
 
 class SubsetRandomSampler(SubsetSampler):
@@ -201,7 +202,7 @@ class SubsetRandomSampler(SubsetSampler):
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Return a permutation of `indices`."""
-        permuted = key.generator().permutation(_within(self.indices, count, "SubsetRandomSampler"))
+        permuted = key.generator().permutation(_within(self.indices, count))
         return permuted[: self._max_samples(len(permuted))]
 
 
@@ -441,7 +442,6 @@ def choose_sampler(
     num_samples: int | None,
     num_shards: int | None,
     shard_id: int | None,
-    caller: str,
     conflict_error: type[ValueError | RuntimeError] = ValueError,
 ) -> BuiltinSampler:
     """Return the sampler for the arguments of a source; by default a random one.
@@ -452,12 +452,11 @@ def choose_sampler(
         num_samples: None for all.
         num_shards: None for no shards.
         shard_id: None for no shards.
-        caller: The name of the source, for messages.
         conflict_error: The class of the error to raise if arguments contradict one another.
     """
-    check_type(shuffle, bool, "shuffle", caller, allow_none=True)
+    check_type(shuffle, bool, "shuffle", allow_none=True)
     if num_samples is not None:
-        check_int(num_samples, "num_samples", caller, low=0)
+        check_int(num_samples, "num_samples", low=0)
     if sampler is not None:
         others = {"shuffle": shuffle, "num_shards": num_shards}
         # As in MindSpore, a source of Python objects takes the first indices of a list.
@@ -466,20 +465,22 @@ def choose_sampler(
         for name, value in others.items():
             if value is not None:
                 raise conflict_error(
-                    f"For '{caller}', 'sampler' and '{name}' cannot be given at the same time."
+                    f"For '{caller()}', 'sampler' and '{name}' cannot be given at the same time."
                 )
-        return as_sampler(sampler, caller, num_samples)
+        return as_sampler(sampler, num_samples)
     if num_shards is None and shard_id is None:
         kind = SequentialSampler if shuffle is False else RandomSampler
         return kind(num_samples=num_samples)
     if num_shards is None or shard_id is None:
-        raise conflict_error(f"For '{caller}', 'num_shards' and 'shard_id' must be given together.")
-    check_int(num_shards, "num_shards", caller, low=1)
-    check_int(shard_id, "shard_id", caller, low=0, high=num_shards - 1)
+        raise conflict_error(
+            f"For '{caller()}', 'num_shards' and 'shard_id' must be given together."
+        )
+    check_int(num_shards, "num_shards", low=1)
+    check_int(shard_id, "shard_id", low=0, high=num_shards - 1)
     return DistributedSampler(num_shards, shard_id, shuffle is not False, num_samples)
 
 
-def as_sampler(sampler: object, caller: str, num_samples: int | None = None) -> BuiltinSampler:
+def as_sampler(sampler: object, num_samples: int | None = None) -> BuiltinSampler:
     """Return a sampler, or a sampler of the first `num_samples` row indices in another object."""
     if isinstance(sampler, BuiltinSampler):
         return sampler
@@ -492,15 +493,15 @@ def as_sampler(sampler: object, caller: str, num_samples: int | None = None) -> 
             indexable = cast("IndexIterable", sampler)
             return SubsetSampler([indexable[i] for i in range(len(indexable))], num_samples)
     raise TypeError(
-        f"For '{caller}', the argument 'sampler' must be a sampler or an iterable of row indices, "
-        f"but got {sampler!r} of type {type(sampler).__name__}."
+        f"For '{caller()}', the argument 'sampler' must be a sampler or an iterable of row "
+        f"indices, but got {sampler!r} of type {type(sampler).__name__}."
     )
 
 
-def _within(indices: Indices, count: int, caller: str) -> Indices:
+def _within(indices: Indices, count: int) -> Indices:
     wrong = indices[(indices < 0) | (indices >= count)]
     if len(wrong):
         raise RuntimeError(
-            f"For '{caller}', there is no row {wrong[0]} in a source of {count} rows."
+            f"For '{caller()}', there is no row {wrong[0]} in a source of {count} rows."
         )
     return indices

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from minispore.common.dtype import as_dtype
 from minispore.common.seed import generator
 from minispore.dataset._node import Array
-from minispore.utils.checks import as_tuple, check_int, check_number, check_type
+from minispore.utils.checks import as_tuple, caller, check_int, check_number, check_type
 
 __all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]
 
@@ -22,6 +22,8 @@ class Transform(ABC):
 
     The result for a block is bit for bit that for each of its rows.
     """
+
+    _name_in_errors = "{kind}"
 
     @abstractmethod
     def batched(self, block: Array) -> Array:
@@ -152,9 +154,7 @@ class Compose(RandomTransform):
     """
 
     def __init__(self, transforms: Sequence[Function]) -> None:
-        self.transforms: tuple[Function, ...] = check_transforms(
-            transforms, type(self).__name__, "transforms"
-        )
+        self.transforms: tuple[Function, ...] = check_transforms(transforms, "transforms")
         self.draws: int = sum(map(_draws_of, self.transforms)) + self._own_draws()
 
     def _own_draws(self) -> int:
@@ -264,9 +264,7 @@ def _draws_of(function: Function) -> int:
     return function.draws if isinstance(function, RandomTransform) else 0
 
 
-def flatten_transforms(
-    operations: Sequence[Function], caller: str, name: str
-) -> tuple[Function, ...]:
+def flatten_transforms(operations: Sequence[Function], name: str) -> tuple[Function, ...]:
     """Return the operations with each Compose replaced by its transforms.
 
     Raises:
@@ -274,25 +272,23 @@ def flatten_transforms(
         ValueError: If the list is empty.
     """
     flat: list[Function] = []
-    for operation in check_transforms(operations, caller, name):
+    for operation in check_transforms(operations, name):
         if isinstance(operation, Compose) and type(operation) is Compose:
-            flat += flatten_transforms(operation.transforms, caller, name)
+            flat += flatten_transforms(operation.transforms, name)
         else:
             flat.append(operation)
     return tuple(flat)
 
 
-def check_transforms(
-    operations: Sequence[Function], caller: str, name: str
-) -> tuple[Function, ...]:
+def check_transforms(operations: Sequence[Function], name: str) -> tuple[Function, ...]:
     """Return the operations; raise TypeError or ValueError unless they are several functions."""
-    check_type(operations, (list, tuple), name, caller)
+    check_type(operations, (list, tuple), name)
     if not operations:
-        raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' must not be empty.")
     for operation in operations:
         if not callable(operation) or isinstance(operation, type):
             raise TypeError(
-                f"For '{caller}', the argument '{name}' must hold transforms or functions, but got "
-                f"{operation!r}."
+                f"For '{caller()}', the argument '{name}' must hold transforms or functions, but "
+                f"got {operation!r}."
             )
     return tuple(operations)

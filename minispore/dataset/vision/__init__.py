@@ -37,7 +37,7 @@ from minispore.dataset.vision._random import (
 )
 from minispore.dataset.vision._random_color import RandomColor, RandomColorAdjust
 from minispore.dataset.vision._resize import Inter, Resize
-from minispore.utils.checks import check_number, check_type
+from minispore.utils.checks import caller, check_number, check_type
 
 __all__ = [
     "Affine",
@@ -181,7 +181,7 @@ class HWC2CHW(Transform):
 
     def batched(self, block: Array) -> Array:
         """Move the channels of all rows."""
-        _check_image(block, "HWC2CHW")
+        _check_image(block)
         if block.ndim == 3:
             return block
         return np.ascontiguousarray(block.transpose(0, 3, 1, 2))
@@ -209,24 +209,24 @@ class ToTensor(Transform):
 
     def batched(self, block: Array) -> Array:
         """Convert all rows."""
-        _check_image(block, "ToTensor")
+        _check_image(block)
         images = block.astype(np.float32, copy=False)
         images *= np.float32(1.0 / 255.0)
         front = images[:, np.newaxis] if block.ndim == 3 else images.transpose(0, 3, 1, 2)
         return np.ascontiguousarray(front, dtype=self.dtype)
 
 
-def _check_image(block: Array, caller: str) -> None:
+def _check_image(block: Array) -> None:
     if block.ndim not in (3, 4):
         raise RuntimeError(
-            f"For '{caller}', an image must have the shape (height, width, channels) or "
+            f"For '{caller()}', an image must have the shape (height, width, channels) or "
             f"(height, width), but got {block.shape[1:]}."
         )
 
 
 def _per_channel(values: Sequence[float], name: str) -> Floats:
-    check_type(values, (list, tuple), name, "Normalize")
+    check_type(values, (list, tuple), name)
     if not values:
         raise ValueError(f"For 'Normalize', the argument '{name}' must not be empty.")
-    checked = [check_number(value, name, "Normalize", low=0.0, high=255.0) for value in values]
+    checked = [check_number(value, name, low=0.0, high=255.0) for value in values]
     return np.array(checked, np.float32)

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform
-from minispore.utils.checks import check_number
+from minispore.utils.checks import caller, check_number
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class AdjustContrast(ImageTransform):
 
     def map_images(self, images: Array) -> Array:
         """Change the contrast of all images."""
-        mean = _gray(images, "AdjustContrast").mean((-3, -2, -1), np.float64, keepdims=True)
+        mean = _gray(images).mean((-3, -2, -1), np.float64, keepdims=True)
         if images.dtype == np.uint8:
             mean = np.floor(mean + 0.5)
         other = mean.astype(np.float32) * (1 - self.factor)
@@ -84,7 +84,7 @@ class AdjustSaturation(ImageTransform):
 
     def map_images(self, images: Array) -> Array:
         """Change the saturation of all images."""
-        gray = _gray(images, "AdjustSaturation").astype(np.float64)
+        gray = _gray(images).astype(np.float64)
         # The second product and the sum are rounded once, to float32; in float64 both are exact.
         color = images.astype(np.float32) * self.factor
         total = color + gray * np.float64(1 - self.factor)
@@ -113,7 +113,7 @@ class AdjustHue(ImageTransform):
 
     def map_images(self, images: Array) -> Array:
         """Change the hues of all images."""
-        _check_channels(images, "AdjustHue")
+        _check_channels(images)
         if images.dtype != np.uint8:
             raise RuntimeError(
                 f"For 'AdjustHue', an image must be of uint8, but is of {images.dtype}."
@@ -137,19 +137,18 @@ class Invert(ImageTransform):
 
     def map_images(self, images: Array) -> Array:
         """Invert all images."""
-        _check_channels(images, "Invert")
+        _check_channels(images)
         return _rounded(255 - images.astype(np.float32), images)
 
 
 def _as_factor(value: object, name: str) -> np.float32:
-    caller = f"Adjust{name.removesuffix('_factor').capitalize()}"
-    return np.float32(check_number(value, name, caller, low=0.0))
+    return np.float32(check_number(value, name, low=0.0))
 
 
-def _check_channels(images: Array, caller: str) -> None:
+def _check_channels(images: Array) -> None:
     if images.shape[-1] != 3:
         raise RuntimeError(
-            f"For '{caller}', an image must have the shape (height, width, 3), but got "
+            f"For '{caller()}', an image must have the shape (height, width, 3), but got "
             f"{images.shape[-3:]}."
         )
 
@@ -162,9 +161,9 @@ def _rounded(values: Floats, images: Array) -> Array:
     return np.rint(values).clip(limits.min, limits.max).astype(images.dtype)
 
 
-def _gray(images: Array, caller: str) -> Array:
+def _gray(images: Array) -> Array:
     """Return the gray (n, ..., height, width, 1) of images."""
-    _check_channels(images, caller)
+    _check_channels(images)
     if images.dtype == np.uint8:
         weighted: Integers = images.astype(np.int64) @ np.array([[9798], [19235], [3735]])
         return (weighted + (1 << 14)) >> 15

@@ -11,6 +11,7 @@ from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform, Inter, height_and_width
 from minispore.utils.checks import (
     as_items,
+    caller,
     check_int,
     check_number,
     check_type,
@@ -105,7 +106,7 @@ class Crop(ImageTransform):
         self.coordinates: tuple[int, ...] = tuple(
             [check_int(n, "coordinates", low=0, high=2**31 - 1) for n in corner]
         )
-        self.size: tuple[int, int] = height_and_width(size, "Crop")
+        self.size: tuple[int, int] = height_and_width(size)
 
     def map_images(self, images: Array) -> Array:
         """Cut the part out of all images."""
@@ -137,7 +138,7 @@ class CenterCrop(ImageTransform):
     """
 
     def __init__(self, size: int | tuple[int, int]) -> None:
-        self.size: tuple[int, int] = height_and_width(size, "CenterCrop")
+        self.size: tuple[int, int] = height_and_width(size)
 
     def map_images(self, images: Array) -> Array:
         """Cut the middle out of all images."""
@@ -177,8 +178,8 @@ class Pad(ImageTransform):
         fill_value: Fill = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:
-        self.padding: tuple[int, ...] = as_padding(padding, "Pad")
-        self.fill_value: tuple[int, ...] = as_fill_value(fill_value, "Pad")
+        self.padding: tuple[int, ...] = as_padding(padding)
+        self.fill_value: tuple[int, ...] = as_fill_value(fill_value)
         self.padding_mode: Border = check_type(padding_mode, Border, "padding_mode")
 
     def map_images(self, images: Array) -> Array:
@@ -226,9 +227,9 @@ class Rotate(ImageTransform):
         self.resample: Inter = check_type(resample, Inter, "resample")
         self.expand: bool = check_type(expand, bool, "expand")
         self.center: tuple[float, ...] | None = (
-            None if center is None else as_pair(center, "center", "Rotate")
+            None if center is None else as_pair(center, "center")
         )
-        self.fill_value: tuple[int, ...] = as_fill_value(fill_value, "Rotate")
+        self.fill_value: tuple[int, ...] = as_fill_value(fill_value)
 
     def map_images(self, images: Array) -> Array:
         """Rotate all images."""
@@ -278,18 +279,16 @@ class Affine(ImageTransform):
         fill_value: Fill = 0,
     ) -> None:
         self.degrees: float = check_number(degrees, "degrees")
-        x, y = as_pair(translate, "translate", "Affine")
+        x, y = as_pair(translate, "translate")
         self.translate: tuple[float, float] = (
             check_number(x, "translate", low=-1.0, high=1.0),
             check_number(y, "translate", low=-1.0, high=1.0),
         )
         self.scale: float = check_number(scale, "scale", low=1e-9)
         items = as_items(shear)
-        self.shear: tuple[float, ...] = as_pair(
-            (shear, 0.0) if items is None else shear, "shear", "Affine"
-        )
+        self.shear: tuple[float, ...] = as_pair((shear, 0.0) if items is None else shear, "shear")
         self.resample: Inter = check_type(resample, Inter, "resample")
-        self.fill_value: tuple[int, ...] = as_fill_value(fill_value, "Affine")
+        self.fill_value: tuple[int, ...] = as_fill_value(fill_value)
 
     def map_images(self, images: Array) -> Array:
         """Move the pixels of all images."""
@@ -385,35 +384,35 @@ def pad_constant(
     return padded
 
 
-def as_pair(value: object, name: str, caller: str) -> tuple[float, ...]:
+def as_pair(value: object, name: str) -> tuple[float, ...]:
     """Return an argument of two numbers as a tuple."""
     items = as_items(value)
     if items is None or len(items) != 2:
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a list or tuple of two numbers, but "
+            f"For '{caller()}', the argument '{name}' must be a list or tuple of two numbers, but "
             f"got {describe_value(value)}."
         )
-    return tuple([check_number(item, name, caller) for item in items])
+    return tuple([check_number(item, name) for item in items])
 
 
-def as_fill_value(fill_value: object, caller: str) -> tuple[int, ...]:
+def as_fill_value(fill_value: object) -> tuple[int, ...]:
     """Return the argument `fill_value` as a tuple of one or three values."""
     values = (fill_value,) if type(fill_value) is int else as_items(fill_value)
     if values is None or (type(fill_value) is not int and len(values) != 3):
         raise TypeError(
-            f"For '{caller}', the argument 'fill_value' must be an int, or a list or tuple of "
+            f"For '{caller()}', the argument 'fill_value' must be an int, or a list or tuple of "
             f"three, but got {describe_value(fill_value)}."
         )
-    return tuple([check_int(value, "fill_value", caller, low=0, high=255) for value in values])
+    return tuple([check_int(value, "fill_value", low=0, high=255) for value in values])
 
 
-def as_padding(padding: object, caller: str) -> tuple[int, ...]:
+def as_padding(padding: object) -> tuple[int, ...]:
     """Return the argument `padding` as the numbers of pixels left, top, right and bottom."""
     sides = (padding,) if type(padding) is int else as_items(padding)
     if sides is None or (type(padding) is not int and len(sides) not in (2, 4)):
         raise (TypeError if sides is None else ValueError)(
-            f"For '{caller}', the argument 'padding' must be an int, or a list or tuple of two or "
-            f"four, but got {describe_value(padding)}."
+            f"For '{caller()}', the argument 'padding' must be an int, or a list or tuple of two "
+            f"or four, but got {describe_value(padding)}."
         )
-    checked = [check_int(side, "padding", caller, low=0, high=2**31 - 1) for side in sides]
+    checked = [check_int(side, "padding", low=0, high=2**31 - 1) for side in sides]
     return tuple(checked * (4 // len(checked)))

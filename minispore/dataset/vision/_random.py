@@ -23,7 +23,14 @@ from minispore.dataset.vision._geometric import (
     as_pair,
 )
 from minispore.dataset.vision._resize import Inter, Resize, height_and_width
-from minispore.utils.checks import as_items, check_int, check_number, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_int,
+    check_number,
+    check_type,
+    describe_value,
+)
 
 Ranges = tuple[tuple[float, float], tuple[float, float]]
 
@@ -69,7 +76,7 @@ class RandomHorizontalFlip(RandomImageTransform):
     _flip: HorizontalFlip | VerticalFlip = HorizontalFlip()
 
     def __init__(self, prob: float = 0.5) -> None:
-        self.prob: float = check_number(prob, "prob", type(self).__name__, low=0.0, high=1.0)
+        self.prob: float = check_number(prob, "prob", low=0.0, high=1.0)
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
         """Return the flip, or what changes nothing."""
@@ -129,10 +136,10 @@ class RandomCrop(RandomImageTransform):
         fill_value: Fill = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:
-        self.size: tuple[int, int] = height_and_width(size, "RandomCrop")
-        self.padding: tuple[int, ...] = as_padding(0 if padding is None else padding, "RandomCrop")
+        self.size: tuple[int, int] = height_and_width(size)
+        self.padding: tuple[int, ...] = as_padding(0 if padding is None else padding)
         self.pad_if_needed: bool = check_type(pad_if_needed, bool, "pad_if_needed")
-        as_fill_value(fill_value, "RandomCrop")
+        as_fill_value(fill_value)
         self.padding_mode: Border = check_type(padding_mode, Border, "padding_mode")
         self.fill_value = fill_value
 
@@ -193,12 +200,11 @@ class RandomResizedCrop(RandomImageTransform):
         interpolation: Inter = Inter.BILINEAR,
         max_attempts: int = 10,
     ) -> None:
-        caller = type(self).__name__
-        check_type(interpolation, Inter, "interpolation", caller)
-        self.resize: Resize = Resize(height_and_width(size, caller), interpolation)
-        self.scale: tuple[float, float] = as_range(scale, "scale", caller)
-        self.ratio: tuple[float, float] = as_range(ratio, "ratio", caller, 1e-9)
-        check_int(max_attempts, "max_attempts", caller, low=1)
+        check_type(interpolation, Inter, "interpolation")
+        self.resize: Resize = Resize(height_and_width(size), interpolation)
+        self.scale: tuple[float, float] = as_range(scale, "scale")
+        self.ratio: tuple[float, float] = as_range(ratio, "ratio", 1e-9)
+        check_int(max_attempts, "max_attempts", low=1)
         self.draws: int = 2 * max_attempts + 2
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
@@ -293,12 +299,12 @@ class RandomRotation(RandomImageTransform):
         center: tuple[float, float] | None = None,
         fill_value: Fill = 0,
     ) -> None:
-        self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", "RandomRotation", 0.0)
+        self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", 0.0)
         self.resample: Inter = check_type(resample, Inter, "resample")
         self.expand: bool = check_type(expand, bool, "expand")
         if center is not None:
-            as_pair(center, "center", "RandomRotation")
-        as_fill_value(fill_value, "RandomRotation")
+            as_pair(center, "center")
+        as_fill_value(fill_value)
         self.center = center
         self.fill_value = fill_value
 
@@ -345,22 +351,21 @@ class RandomAffine(RandomImageTransform):
         resample: Inter = Inter.NEAREST,
         fill_value: Fill = 0,
     ) -> None:
-        caller = "RandomAffine"
         none = (0.0, 0.0)
-        self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", caller, 0.0)
+        self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", 0.0)
         self.translate: Ranges = (none, none)
         if translate is not None:
-            self.translate = _as_ranges(translate, "translate", caller, 1.0)
+            self.translate = _as_ranges(translate, "translate", 1.0)
         self.scale: tuple[float, float] = (1.0, 1.0)
         if scale is not None:
-            self.scale = as_range(scale, "scale", caller, 1e-9)
+            self.scale = as_range(scale, "scale", 1e-9)
         self.shear: Ranges = (none, none)
         if shear is not None and as_items(shear) is None:
-            self.shear = (_as_angles(shear, "shear", caller, 1e-9), none)
+            self.shear = (_as_angles(shear, "shear", 1e-9), none)
         elif shear is not None:
-            self.shear = _as_ranges(shear, "shear", caller, math.inf)
-        self.resample: Inter = check_type(resample, Inter, "resample", caller)
-        as_fill_value(fill_value, caller)
+            self.shear = _as_ranges(shear, "shear", math.inf)
+        self.resample: Inter = check_type(resample, Inter, "resample")
+        as_fill_value(fill_value)
         self.fill_value = fill_value
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
@@ -376,34 +381,34 @@ def _rounded(value: float) -> int:
     return math.floor(value + 0.5)
 
 
-def _as_angles(value: object, name: str, caller: str, least: float) -> tuple[float, float]:
+def _as_angles(value: object, name: str, least: float) -> tuple[float, float]:
     """Return an argument of two angles; one number v, at least `least`, is the range (-v, v)."""
     if as_items(value) is not None:
-        return as_range(value, name, caller, -math.inf)
-    limit = check_number(value, name, caller, low=least)
+        return as_range(value, name, -math.inf)
+    limit = check_number(value, name, low=least)
     return -limit, limit
 
 
-def _as_ranges(value: object, name: str, caller: str, most: float) -> Ranges:
+def _as_ranges(value: object, name: str, most: float) -> Ranges:
     """Return an argument of four numbers up to `most`, or two, as ranges along both axes."""
     items = as_items(value)
     if items is None or len(items) not in (2, 4):
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a list or tuple of two or four "
+            f"For '{caller()}', the argument '{name}' must be a list or tuple of two or four "
             f"numbers, but got {describe_value(value)}."
         )
-    first = as_range(items[:2], name, caller, -most, most)
-    return first, as_range(items[2:] or (0.0, 0.0), name, caller, -most, most)
+    first = as_range(items[:2], name, -most, most)
+    return first, as_range(items[2:] or (0.0, 0.0), name, -most, most)
 
 
 def as_range(
-    value: object, name: str, caller: str, least: float = 0.0, most: float = math.inf
+    value: object, name: str, least: float = 0.0, most: float = math.inf
 ) -> tuple[float, float]:
     """Return an argument of two numbers, the second not below the first."""
-    low, high = as_pair(value, name, caller)
+    low, high = as_pair(value, name)
     if not least <= low <= high <= most:
         raise ValueError(
-            f"For '{caller}', the argument '{name}' must be a range between {least} and {most}, "
+            f"For '{caller()}', the argument '{name}' must be a range between {least} and {most}, "
             f"but got {value!r}."
         )
     return low, high

@@ -37,7 +37,7 @@ class RandomColor(RandomImageTransform):
     """
 
     def __init__(self, degrees: Range = (0.1, 1.9)) -> None:
-        self.degrees: Range = as_range(degrees, "degrees", "RandomColor")
+        self.degrees: Range = as_range(degrees, "degrees")
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
         """Return a change of the saturation."""
@@ -87,7 +87,7 @@ class RandomColorAdjust(RandomImageTransform):
         if as_items(hue) is None:
             limit = check_number(hue, "hue", low=0.0, high=0.5)
             hue = (-limit, limit)
-        self.hue: Range = as_range(hue, "hue", "RandomColorAdjust", -0.5, 0.5)
+        self.hue: Range = as_range(hue, "hue", -0.5, 0.5)
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
         """Return the changes in their order."""
@@ -116,6 +116,6 @@ class RandomColorAdjust(RandomImageTransform):
 
 def _as_factors(value: object, name: str) -> Range:
     if as_items(value) is None:
-        distance = check_number(value, name, "RandomColorAdjust", low=0.0)
+        distance = check_number(value, name, low=0.0)
         value = (max(0.0, 1 - distance), 1 + distance)
-    return as_range(value, name, "RandomColorAdjust")
+    return as_range(value, name)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
-from minispore.utils.checks import as_items, check_int, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_int, check_type, describe_value
 
 Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
@@ -36,20 +36,20 @@ class ImageTransform(Transform):
         return np.ascontiguousarray(self.map_images(block))
 
 
-def as_size(size: object, caller: str) -> tuple[int, ...]:
+def as_size(size: object) -> tuple[int, ...]:
     """Return the argument `size`, an int or two of them, as a tuple of one or two."""
     lengths = (size,) if type(size) is int else as_items(size)
     if lengths is None or (type(size) is not int and len(lengths) != 2):
         raise TypeError(
-            f"For '{caller}', the argument 'size' must be an int, or a list or tuple of two, "
+            f"For '{caller()}', the argument 'size' must be an int, or a list or tuple of two, "
             f"but got {describe_value(size)}."
         )
-    return tuple([check_int(n, "size", caller, low=1, high=(1 << 31) - 1) for n in lengths])
+    return tuple([check_int(n, "size", low=1, high=(1 << 31) - 1) for n in lengths])
 
 
-def height_and_width(size: object, caller: str) -> tuple[int, int]:
+def height_and_width(size: object) -> tuple[int, int]:
     """Return the argument `size` as the height and the width; an int is both."""
-    lengths = as_size(size, caller)
+    lengths = as_size(size)
     return lengths[0], lengths[-1]
 
 
@@ -89,7 +89,7 @@ class Resize(ImageTransform):
     """
 
     def __init__(self, size: int | tuple[int, int], interpolation: Inter = Inter.LINEAR) -> None:
-        self.size: tuple[int, ...] = as_size(size, "Resize")
+        self.size: tuple[int, ...] = as_size(size)
         self.interpolation: Inter = check_type(interpolation, Inter, "interpolation")
 
     def map_images(self, images: Array) -> Array:
