@@ -28,8 +28,9 @@ _STUB = {
 }
 # The modules of these names, and of names of packages that a package above them defines.
 _MODULES = _STUB | {
-    f"{package}.WaitedDSCallback": "minispore.train.callback._waited_ds_callback"
-    for package in ("dataset", "dataset.callback")
+    "dataset.WaitedDSCallback": "minispore.train.callback._waited_ds_callback",
+    "dataset.callback.WaitedDSCallback": "minispore.train.callback._waited_ds_callback",
+    "engine.array.capture_hooks.Steps": "minispore.graph.cache",
 }
 
 # A star import leaves Python's `bool`, `float` and `int` alone, as MindSpore's does.

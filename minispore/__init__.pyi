@@ -42,8 +42,6 @@ from minispore.common.dtype import (
 )
 from minispore.common.dtype import float as float
 from minispore.common.dtype import int as int
-from minispore.common.graph_mode import GraphInfo, graph_info
-from minispore.common.jit import jit
 from minispore.common.parallel import (
     ParallelMode,
     get_auto_parallel_context,
@@ -53,6 +51,8 @@ from minispore.common.parallel import (
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor, from_numpy, tensor
+from minispore.graph.cache import GraphInfo, graph_info
+from minispore.graph.jit import jit
 from minispore.log import get_level, get_log_config
 from minispore.ops import GradOperation, constexpr, get_grad, grad, value_and_grad, vmap
 from minispore.train import (

@@ -24,23 +24,25 @@ LAYERS = {
     "_metrics": 4,
     "dataset": 4,
     "nn": 5,
-    "drawing": 6,
-    "train": 6,
-    "amp": 7,
-    "tensorpack": 7,
-    "testing": 7,
-    "_course": 8,
-    "_cli": 9,
-    "__main__": 10,
+    "graph": 6,
+    "drawing": 7,
+    "train": 7,
+    "amp": 8,
+    "tensorpack": 8,
+    "testing": 8,
+    "_course": 9,
+    "_cli": 10,
+    "__main__": 11,
 }
-# The operations that `Tensor` does not have as methods need it, or a parameter.
+# The operations that `Tensor` does not have as methods need it, or a parameter; and a module at a
+# path of MindSpore's has the names of a package above.
 LAYERS_OF_MODULES = dict.fromkeys(
     (
         *("ops.assignment", "ops.composition", "ops.creation", "ops.gradient_clipping"),
         *("ops.gradients", "ops.properties", "ops.random", "ops.summary"),
     ),
     4,
-)
+) | {"common.api": 7}
 # The one import for type checkers only: the operations are below `Tensor`, which they return.
 TENSOR = "from minispore.common.tensor import Tensor"
 # Leaf packages, which import only these.

@@ -1,6 +1,6 @@
 """The module from which MindSpore's scripts import the names of its compiler."""
 
-from minispore.common.jit import jit
+from minispore.graph.jit import jit
 
 # The name in MindSpore 1.x.
 ms_function = jit

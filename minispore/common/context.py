@@ -9,6 +9,7 @@ from minispore.common.parallel import (
     set_auto_parallel_context,
 )
 from minispore.engine.array import device_target, set_device_target
+from minispore.engine.array.capture_hooks import GraphSteps
 from minispore.utils.checks import caller, check_int, check_one_of, check_type
 
 __all__ = [
@@ -119,6 +120,17 @@ def get_context(attr_key: str) -> object:
 def is_graph_mode() -> bool:
     """Return whether training steps are captured and replayed."""
     return _settings["mode"] == GRAPH_MODE
+
+
+def steps_of(owner: object, name: str = "_graph") -> GraphSteps:
+    """Return the steps in an attribute of an object; steps without plans, if there are none yet."""
+    steps: GraphSteps | None = vars(owner).get(name)
+    if steps is None:
+        # Imports the package of graph mode, which a program in PyNative mode does not need.
+        from minispore.engine.array.capture_hooks import Steps
+
+        steps = vars(owner)[name] = Steps()
+    return steps
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
-from minispore.common.context import is_graph_mode
-from minispore.common.jit import GraphSteps, steps_of
+from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
+from minispore.engine.array.capture_hooks import GraphSteps
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import amp, loop
@@ -279,7 +279,7 @@ class Model:
 
     def _warn_if_not_replayed(self) -> None:
         if is_graph_mode() and isinstance(self.train_network, TrainOneStepCell):
-            from minispore.common.graph_mode import graph_info
+            from minispore.graph.cache import graph_info
 
             info = graph_info(self.train_network)
             if info.reasons and not info.replayed:

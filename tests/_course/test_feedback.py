@@ -28,8 +28,9 @@ from minispore._course.lessons import lesson
 from minispore._course.solutions import run_log_09, run_log_10, run_log_11, run_log_12
 from minispore._course.verdict import evaluate_submission
 from minispore.engine import graph
-from minispore.engine.array import Shape, is_host, namespace, plan
+from minispore.engine.array import Shape, is_host, namespace
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
+from minispore.graph import program
 from minispore.nn import cell
 from minispore.train.checkpoint.protobuf import WireError
 from minispore.train.protocol.monitor import first_output
@@ -169,12 +170,12 @@ class NotACallback:
 
 @mistake(16, "place", "but a Placement of a dict and an int was expected")
 def place_without_size(*args: Anything) -> object:
-    return plan.place(*args).offsets
+    return program.place(*args).offsets
 
 
 @mistake(16, "last_uses", "your last_uses gave [")
 def last_uses_as_pairs(entries: Anything) -> object:
-    return list(plan.last_uses(entries).items())
+    return list(program.last_uses(entries).items())
 
 
 @mistake(17, "train", "but a generator was expected: a function with `yield`")

@@ -6,8 +6,8 @@ import numpy as np
 
 import minispore as ms
 from minispore import Parameter, Tensor, nn, ops
-from minispore.common.graph_mode import GraphInfo
 from minispore.common.seed import get_rng_state, set_rng_state
+from minispore.graph.cache import GraphInfo
 from minispore.nn._hooks import HookHandle
 from tests.helpers.optimizer_cases import Parameters
 

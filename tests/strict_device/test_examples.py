@@ -14,7 +14,7 @@ from tests.strict_device.strict_backend import TransferCounter
 # Who shares memory with numpy, chooses a device or measures the CPU does so on the CPU.
 ON_THE_CPU = {
     "minispore.common.context.set_context",
-    "minispore.common.jit.jit",
+    "minispore.graph.jit.jit",
     "minispore.common.tensor.Tensor.from_numpy",
     "minispore.train.callback._flops_collector.FlopsUtilizationCollector",
     "minispore.train.protocol.pending_values.is_on_device",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect, format_value
-from minispore.engine.array.plan import ALIGNMENT, Entry, View
+from minispore.graph.program import ALIGNMENT, Entry, View
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ LESSON = Lesson(
     title="What a graph compiler does",
     minutes=40,
     exercise=CodeExercise(
-        module="minispore.engine.array.plan",
+        module="minispore.graph.program",
         tasks={
             "last_uses": "Iterate over the tape. `reads(entry)` and `writes(entry)` are the sets "
             "of the numbers of buffers.",

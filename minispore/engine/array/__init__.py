@@ -11,6 +11,11 @@ Examples:
 """
 
 from minispore.engine.array._numpy import is_by_columns as is_by_columns
+from minispore.engine.array.capture_hooks import decide as decide
+from minispore.engine.array.capture_hooks import host_advance as host_advance
+from minispore.engine.array.capture_hooks import host_numbers as host_numbers
+from minispore.engine.array.capture_hooks import host_values as host_values
+from minispore.engine.array.capture_hooks import require as require
 from minispore.engine.array.device import NUMPY_TYPES as NUMPY_TYPES
 from minispore.engine.array.device import DeviceTarget as DeviceTarget
 from minispore.engine.array.device import as_buffer as as_buffer
@@ -32,11 +37,6 @@ from minispore.engine.array.device import to_device as to_device
 from minispore.engine.array.device import to_device_of as to_device_of
 from minispore.engine.array.device import to_dlpack as to_dlpack
 from minispore.engine.array.device import to_host as to_host
-from minispore.engine.array.host import decide as decide
-from minispore.engine.array.host import host_advance as host_advance
-from minispore.engine.array.host import host_numbers as host_numbers
-from minispore.engine.array.host import host_values as host_values
-from minispore.engine.array.host import require as require
 from minispore.engine.array.protocol import A as A
 from minispore.engine.array.protocol import Array as Array
 from minispore.engine.array.protocol import ArrayBackend as ArrayBackend

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from minispore import ops
-from minispore.common.context import is_graph_mode
+from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.dtype import float32
-from minispore.common.jit import GraphSteps, steps_of
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
+from minispore.engine.array.capture_hooks import GraphSteps
 from minispore.nn._hooks import Entry, HookHandle
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from minispore.engine.array import _numpy as numpy_names
-from minispore.engine.array.host import recorder
-from minispore.engine.array.recording import LIBRARY, Tape
+from minispore.engine.array.capture_hooks import recorder
+from minispore.graph.tape import LIBRARY, Tape
 
 # numpy's annotations tell the values of `keepdims` apart.
 total: Callable[..., NDArray[np.generic]] = np.sum

@@ -22,12 +22,15 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from minispore.common._guards import Guards, Watch
 from minispore.common.context import get_context
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, _numpy, device_target, from_host, is_ndarray
-from minispore.engine.array.host import N, Numbers, recorder
-from minispore.engine.array.plan import (
+from minispore.engine.array.capture_hooks import N, Numbers, recorder
+from minispore.engine.dispatch import Variable, wrap
+from minispore.engine.graph import in_record_block, is_recording
+from minispore.engine.rules.linalg import gemm_observers
+from minispore.graph.guards import Guards, Watch
+from minispore.graph.program import (
     Entry,
     HostNumber,
     Memory,
@@ -39,7 +42,7 @@ from minispore.engine.array.plan import (
     views_in,
     writes,
 )
-from minispore.engine.array.recording import (
+from minispore.graph.tape import (
     Recorded,
     Tape,
     bytes_of,
@@ -47,9 +50,6 @@ from minispore.engine.array.recording import (
     root_of,
     view_of,
 )
-from minispore.engine.dispatch import Variable, wrap
-from minispore.engine.graph import in_record_block, is_recording
-from minispore.engine.rules.linalg import gemm_observers
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import describe_value, is_dict, is_sequence, is_tuple, map_items
 

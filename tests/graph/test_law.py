@@ -34,13 +34,13 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, Tensor, nn, ops
-from minispore.common import graph_mode
-from minispore.common._guards import Guards
 from minispore.common.initializer import Normal
 from minispore.engine.array import is_ndarray
-from minispore.engine.array.host import recorder
-from minispore.engine.array.recording import Tape
+from minispore.engine.array.capture_hooks import recorder
 from minispore.engine.graph import in_record_block, is_recording, record
+from minispore.graph import cache
+from minispore.graph.guards import Guards
+from minispore.graph.tape import Tape
 from minispore.utils.checks import as_items
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
 from tests.helpers.replays import needs_replays
@@ -781,16 +781,16 @@ def layout(*kept: int) -> Patch:
         whole = (data.shape, data.dtype, data.strides)
         return tuple(whole[i] for i in kept)
 
-    return lambda monkeypatch: monkeypatch.setattr(graph_mode, "_layout", cut)
+    return lambda monkeypatch: monkeypatch.setattr(cache, "_layout", cut)
 
 
 GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
-    (flag_and_factor, without(graph_mode, "repr", "")),
+    (flag_and_factor, without(cache, "repr", "")),
     (positional_then_keyword, none),
     (last_batch_of_one_row, layout(1)),
     (integers_after_floats, layout(0)),
     (transposed_batch, layout(0, 1)),
-    (input_is_a_weight, without(graph_mode.Plan, "_is_state", value=False)),
+    (input_is_a_weight, without(cache.Plan, "_is_state", value=False)),
     (loaded_between_steps, without(Guards, "guard_tensor", None)),
     (requires_grad_switched, without(Guards, "guard_tensor", None)),
     (attribute_changed, without_guards("_guard_items")),
@@ -812,9 +812,9 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (class_replaced, without_guards("_guard_attribute")),
     (module_changed, without_guards("_guard_binding")),
     (module_of_a_library, none),
-    (momentum_set_to_zero, without(graph_mode.Plan, "_branches_otherwise", value=False)),
-    (label_out_of_range, without(graph_mode.Plan, "_decides_otherwise", value=False)),
-    (grad_of_jitted, without(graph_mode, "_environment", None)),
+    (momentum_set_to_zero, without(cache.Plan, "_branches_otherwise", value=False)),
+    (label_out_of_range, without(cache.Plan, "_decides_otherwise", value=False)),
+    (grad_of_jitted, without(cache, "_environment", None)),
     (branch_on_values, none),
     (number_of_a_value, without(Tape, "refuse", None)),
     (counter, none),
@@ -826,7 +826,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (gradient_hook, none),
     (random_numbers, without(Tape, "host_values", np.full((2, 3), 0.5, np.float32))),
     (gradient_of_rows, none),
-    (index_out_of_range, without(graph_mode, "_unsuitable", None)),
+    (index_out_of_range, without(cache, "_unsuitable", None)),
     (result_is_kept, none),
     (inputs_in_the_result, none),
     (tensor_created_in_the_step, without(Tape, "refuse", None)),
@@ -839,10 +839,10 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (argument_with_state, without(Guards, "_guard_container", None)),
     (same_list_twice, none),
     (own_list_returned, none),
-    (dict_returned, without(graph_mode, "views_in", ())),
+    (dict_returned, without(cache, "views_in", ())),
     (unaligned_input, none),
     (stored_in_a_list, none),
-    (schedule_with_a_state, without(graph_mode.Steps, "run_eagerly", None)),
+    (schedule_with_a_state, without(cache.Steps, "run_eagerly", None)),
     (hook_of_a_subclass, without_guards("_guard_items")),
     (same_tensor_or_same_memory, none),
     (argument_is_a_global_variable, without(Guards, "holds", value=False)),
@@ -1272,7 +1272,7 @@ def test_steps_run_eagerly_under_a_debugger() -> None:
 
 def test_number_of_plans_is_limited() -> None:
     f = ms.jit(lambda x, factor: x * factor)
-    for factor in range(graph_mode.MAX_PLANS + 1):
+    for factor in range(cache.MAX_PLANS + 1):
         f(X, factor)
     assert ms.graph_info(f).last == ("eager", "there are 8 plans already")
 
@@ -1280,7 +1280,7 @@ def test_number_of_plans_is_limited() -> None:
 def test_weights_with_new_memory_in_each_step_are_trained_eagerly() -> None:
     info = Training("user", "function", "SGD").run(["load", "step"] * 20, ms.GRAPH_MODE)
     assert info.eager > 0
-    assert info.captured <= 2 * (graph_mode.MAX_FAILURES + 1)
+    assert info.captured <= 2 * (cache.MAX_FAILURES + 1)
 
 
 def test_fullgraph_raises_the_reason_after_the_call() -> None:
@@ -1347,7 +1347,7 @@ def test_interrupts_leave_nothing_behind(mode: int) -> None:
             in_record_block(),
             not gc.isenabled(),
             sys.getprofile(),
-            graph_mode._captures,
+            cache._captures,
             step._graph and vars(step._graph)["_turns"],
             [p for p in step.get_parameters() if not is_ndarray(p._data)],
         ]

@@ -9,7 +9,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, cast
 from weakref import ref
 
 import numpy as np
@@ -17,10 +17,10 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from minispore.engine.array import _numpy
+from minispore.engine.array.capture_hooks import N, Numbers, recorder
 from minispore.engine.array.device import register_host_arrays
-from minispore.engine.array.host import N, Numbers, recorder
-from minispore.engine.array.plan import Entry, HostNumber, Memory, View
 from minispore.engine.array.protocol import NAMES, Array, Namespace
+from minispore.graph.program import Entry, HostNumber, Memory, View
 from minispore.utils.checks import as_tuple, is_sequence, is_tuple, map_items
 
 R = TypeVar("R")
@@ -73,6 +73,8 @@ class Tape:
         paused: Whether the host's own code runs, which is repeated in each replay.
         closed: Whether the step is over, after which nothing is noted.
     """
+
+    _name_in_errors: Final = ""  # an error names what the program called
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -238,7 +240,7 @@ class Tape:
             self.refuse("it writes to an array of unknown origin")
         return isinstance(out, Recorded) and not self.closed
 
-    # The host; see `minispore.engine.array.host`.
+    # The host; see `minispore.engine.array.capture_hooks`.
 
     def _on_host(self, function: Callable[[], R]) -> R:
         """Call a function of the host, whose calls are not noted."""

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore.engine.array import plan
-from minispore.engine.array.plan import (
+from minispore.graph import program as program_module
+from minispore.graph.program import (
+    ALIGNMENT,
     Entry,
     Memory,
     Program,
@@ -18,6 +19,7 @@ from minispore.engine.array.plan import (
     first_uses,
     last_uses,
     place,
+    views_in,
 )
 
 FLOAT = np.dtype(np.float32)
@@ -105,7 +107,7 @@ def overlaps(entries: Sequence[Entry], sizes: Mapping[int, int], kept: Sequence[
     own = {buffer: n for buffer, n in sizes.items() if buffer >= 0}
     offsets, size = place(entries, own, kept)
     assert offsets.keys() == own.keys() & first.keys()
-    assert all(offsets[b] + own[b] <= size and offsets[b] % plan.ALIGNMENT == 0 for b in offsets)
+    assert all(offsets[b] + own[b] <= size and offsets[b] % ALIGNMENT == 0 for b in offsets)
     ends = {b: len(entries) if b in kept else last[b] for b in offsets}
     return [
         f"{a} and {b}"
@@ -130,7 +132,7 @@ def chain(count: int) -> tuple[list[Entry], dict[int, int]]:
 @given(st.integers(2, 12))
 def test_arena_of_a_chain_holds_two_values(count: int) -> None:
     entries, sizes = chain(count)
-    assert place(entries, {b: n for b, n in sizes.items() if b >= 0}).size == 2 * plan.ALIGNMENT
+    assert place(entries, {b: n for b, n in sizes.items() if b >= 0}).size == 2 * ALIGNMENT
 
 
 def test_constants_are_computed_once() -> None:
@@ -154,7 +156,7 @@ def one_entry_too_early(entries: Sequence[Entry]) -> dict[int, int]:
 
 def without_views(entries: Sequence[Entry]) -> dict[int, int]:
     whole = [
-        entry._replace(operands=tuple(x for x in plan.views_in(entry.operands) if not x.offset))
+        entry._replace(operands=tuple(x for x in views_in(entry.operands) if not x.offset))
         for entry in entries
     ]
     return first_uses(entries) | last_uses(whole)
@@ -169,5 +171,5 @@ def test_wrong_liveness_is_found(
     entries.append(Entry(np.add, (view(4, 4), view(0, 4, 4)), {}, view(5, 4), "out"))
     sizes |= {4: 16, 5: 16}
     assert not overlaps(entries, sizes, [5])
-    monkeypatch.setattr(plan, "last_uses", fault)
+    monkeypatch.setattr(program_module, "last_uses", fault)
     assert overlaps(entries, sizes, [5])

@@ -1,43 +1,14 @@
 """The decorator of functions whose steps are captured once and replayed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, Protocol, TypeVar, overload
+from typing import ParamSpec, TypeVar, overload
 
+from minispore.common.context import steps_of
 from minispore.utils.checks import check_int, check_one_of, check_type, describe_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class GraphSteps(Protocol):
-    """The steps of one function in graph mode, as `minispore.common.graph_mode` has them."""
-
-    last: tuple[str, str]
-
-    def run(
-        self,
-        function: Callable[..., R],
-        args: tuple[object, ...],
-        kwargs: Mapping[str, object] | None = None,
-    ) -> R:
-        """Return `function(*args, **kwargs)`, of a replay if possible."""
-        ...
-
-    def run_eagerly(self, reason: str, step: Callable[[], R]) -> R:
-        """Return `step()`, a step that is not captured for a reason."""
-        ...
-
-
-def steps_of(owner: object, name: str = "_graph") -> GraphSteps:
-    """Return the steps in an attribute of an object; steps without plans, if there are none yet."""
-    steps: GraphSteps | None = vars(owner).get(name)
-    if steps is None:
-        # A program in PyNative mode does not need the module.
-        from minispore.common.graph_mode import Steps
-
-        steps = vars(owner)[name] = Steps()
-    return steps
 
 
 @overload

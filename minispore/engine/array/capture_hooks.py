@@ -4,7 +4,7 @@ Eager steps call these functions through to their arguments. A step that is bein
 `Recorder`, which notes the calls, so that a replay repeats them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from minispore.engine.array.protocol import Array, HostArray
 # Numbers and sequences of numbers.
 Numbers = tuple[float | Sequence[float], ...]
 N = TypeVar("N", bound=Numbers)
+R = TypeVar("R")
 
 
 class Recorder(Protocol):
@@ -39,6 +40,28 @@ class Recorder(Protocol):
         """Call the check, which a replay repeats."""
         ...
 
+
+class GraphSteps(Protocol):
+    """The steps of one function in graph mode, and the plans that were made of them."""
+
+    last: tuple[str, str]
+
+    def run(
+        self,
+        function: Callable[..., R],
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object] | None = None,
+    ) -> R:
+        """Return `function(*args, **kwargs)`, of a replay if possible."""
+        ...
+
+    def run_eagerly(self, reason: str, step: Callable[[], R]) -> R:
+        """Return `step()`, a step that is not captured for a reason."""
+        ...
+
+
+# Defined by a package above, which is imported when the name is first used.
+Steps: Callable[[], GraphSteps]
 
 recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 

@@ -44,8 +44,8 @@ from minispore.common._object_state import (
     state_of,
     variable_reads,
 )
-from minispore.engine.array.recording import Tape
 from minispore.engine.dispatch import Variable
+from minispore.graph.tape import Tape
 from minispore.utils.checks import is_dict, is_mapping
 
 ROOT: Final = join(dirname(dirname(__file__)), "")
@@ -55,13 +55,11 @@ PURE: Final = tuple(
     for path in (
         "engine/",
         "_cli/tutorial.py",
+        "graph/",
         "nn/",
         "ops/",
         "common/_numpy_protocol.py",
-        "common/_guards.py",
         "common/dtype.py",
-        "common/graph_mode.py",
-        "common/jit.py",
         "common/parameter.py",
         "common/tensor.py",
         "utils/checks.py",
