@@ -211,6 +211,51 @@ def test_packages_import_only_lower_layers() -> None:
     assert not [each for module in MODULES if package_of(module) for each in upward_imports(module)]
 
 
+def upward_names(module: str) -> Iterator[str]:
+    """Each string in a module with the path of a package that is not below its own."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {
+        id(first.value)
+        for node in ast.walk(tree(module))
+        if isinstance(node, documented) and isinstance(first := node.body[0], ast.Expr)
+    }
+    package = package_of(module)
+    for node in ast.walk(tree(module)):
+        if not isinstance(node, ast.Constant) or id(node) in docstrings:
+            continue
+        for path, name in paths_in(node.value):
+            if name != package and LAYERS.get(name, -1) >= layer_of(module):
+                yield f"{module}:{node.lineno} names {path}"
+
+
+def paths_in(value: object) -> Iterator[tuple[str, str]]:
+    """Return the paths of packages in a string, as `minispore.nn` or `nn/`, with their names."""
+    found = re.finditer(r"minispore\.(\w+)|(?<![\w./])(?:minispore/)?(\w+)/", str(value))
+    return ((match[0], match[1] or match[2]) for match in found)
+
+
+def test_packages_name_only_lower_layers_in_strings() -> None:
+    """A name in a string is a dependency that no import shows."""
+    assert not [each for module in MODULES if package_of(module) for each in upward_names(module)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("minispore.train.model", "train"),
+        ("of minispore.train.", "train"),
+        ("_cli/tutorial.py", "_cli"),
+        ("minispore/nn/", "nn"),
+    ],
+)
+def test_path_in_a_string_is_seen(text: str, name: str) -> None:
+    assert [found for _, found in paths_in(text)] == [name]
+
+
+def test_url_is_no_path_of_a_package() -> None:
+    assert list(paths_in("https://host/train/nn")) == []
+
+
 def private_imports(module: str) -> Iterator[str]:
     for name, attribute, line in imported_names(module):
         parts = [*name.split("."), attribute]

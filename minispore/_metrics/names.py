@@ -158,7 +158,7 @@ def get_metric_fn(name: str, *args: object, **kwargs: object) -> Metric | float:
     if name in _UNSUPPORTED:
         raise KeyError(
             f"For 'get_metric_fn', the metric {name!r} is left out of minispore. "
-            f"{find_advice(f'minispore.train.{_UNSUPPORTED[name]}')}"
+            f"{find_advice(f'minispore.{_UNSUPPORTED[name]}')}"
         )
     if name not in _METRICS:
         raise KeyError(

@@ -41,3 +41,6 @@ from minispore.engine.graph import backward_pass as backward_pass
 from minispore.engine.graph import is_recording as is_recording
 from minispore.engine.graph import record as record
 from minispore.engine.rules import Pullback as Pullback
+
+# An error names the function that has called one of these.
+_INTERNAL = True

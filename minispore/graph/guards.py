@@ -49,12 +49,17 @@ from minispore.graph.tape import Tape
 from minispore.utils.checks import is_dict, is_mapping
 
 ROOT: Final = join(dirname(dirname(__file__)), "")
+# This package and those below it. The code of those above is judged as a program's.
+_PACKAGES: Final = (
+    *("__init__", "_metrics", "common", "communication", "context", "dataset", "engine", "graph"),
+    *("log", "nn", "ops", "utils"),
+)
+_FILES: Final = tuple(join(ROOT, f"{name}{end}") for name in _PACKAGES for end in (os.sep, ".py"))
 # The modules whose code depends on its arguments and on attributes of cells only.
 PURE: Final = tuple(
     join(ROOT, *path.split("/"))
     for path in (
         "engine/",
-        "_cli/tutorial.py",
         "graph/",
         "nn/",
         "ops/",
@@ -145,12 +150,13 @@ def is_cell(value: object) -> TypeGuard[_Holder]:
 
 
 def in_package(code: CodeType) -> bool:
-    """Return whether code belongs to the package."""
-    return code.co_filename.startswith(ROOT)
+    """Return whether code belongs to graph mode or to what it knows."""
+    return code.co_filename.startswith(_FILES)
 
 
 def _of_package(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "minispore"
+    top, package, *_ = f"{kind.__module__}.".split(".")
+    return top == "minispore" and package in _PACKAGES
 
 
 class Watch:

@@ -7,3 +7,6 @@
 - `tables`, `curves`: tables and small plots for terminals and notebooks.
 - `warn`: warnings at the line of the user's program.
 """
+
+# An error names the function that has called one of these.
+_INTERNAL = True

@@ -39,8 +39,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-# Functions of these are called by those that a program calls.
-_INTERNAL = ("minispore.utils.", "minispore.engine.")
 _CONSTRUCTORS = ("__init__", "__post_init__")
 
 
@@ -93,7 +91,7 @@ def _public_name(frame: FrameType) -> str:
     # A function that a public function has returned has its name.
     qualname, is_local, _ = code.co_qualname.partition(".<locals>")
     scope, _, name = qualname.rpartition(".")
-    if module.startswith(_INTERNAL):
+    if "_INTERNAL" in vars(sys.modules[".".join(module.split(".")[:2])]):
         return ""
     if scope:
         if name[0] == "_" and not name.startswith("__"):

@@ -34,6 +34,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, Tensor, nn, ops
+from minispore._cli.tutorial import Network
 from minispore.common.initializer import Normal
 from minispore.engine.array import is_ndarray
 from minispore.engine.array.capture_hooks import recorder
@@ -1067,6 +1068,13 @@ REASONS: dict[Callable[[Decorator], object], str] = {
     requires_grad_switched: "'requires_grad' of 'weight'",
     tensor_created_in_the_step: "reads the values",
 }
+
+
+def test_code_of_a_package_above_is_judged_as_a_programs() -> None:
+    network = Network()
+    f, x = ms.jit(network), Tensor(np.ones((2, 1, 28, 28), np.float32))
+    assert [bits(f(x)) for _ in range(4)] == 4 * [bits(network(x))]
+    assert ms.graph_info(f).replayed == 1
 
 
 @pytest.mark.parametrize("scenario", REASONS, ids=lambda scenario: scenario.__name__)
