@@ -320,6 +320,7 @@ def test_no_import_is_hidden_from_the_interpreter() -> None:
     assert hidden == []
 
 
+@pytest.mark.full
 def test_test_helpers_need_no_optional_packages() -> None:
     """Importing a skipped helper fails; only files with "torch" in their names need PyTorch."""
     imported, skipped = set[str](), set[str]()

@@ -441,7 +441,13 @@ for _, number in rows:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux only")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGKILL, id="SIGKILL"),
+        pytest.param(signal.SIGINT, id="SIGINT", marks=pytest.mark.full),
+    ],
+)
 def test_workers_end_with_their_parent(number: signal.Signals) -> None:
     """SIGINT reaches all processes, as Ctrl-C in a terminal does."""
     with subprocess.Popen(

@@ -157,8 +157,8 @@ def check(name: str, modes: Collection[Literal["train", "fit", "eval"]], *invari
 
 # Stateful callbacks are checked in fast tests as well.
 STATEFUL = [name for name in OURS if issubclass(getattr(tp, name), StatefulMixin)]
-# One of each kind; the check of all of them takes seconds.
-QUICK = ["EnableCallbackIf", "ScheduledHyperParamSetter", "StatMonitorParamSetter"]
+# The check of all of them takes seconds.
+QUICK = ["StatMonitorParamSetter"]
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -142,7 +142,7 @@ def test_table_contains_every_public_callback() -> None:
 
 
 # Of the others the complete check suffices, which takes seconds.
-QUICK = {"EarlyStopping", "LambdaCallback", "LossMonitor", "OnRequestExit", "WaitedDSCallback"}
+QUICK = {"LossMonitor", "OnRequestExit"}
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,14 @@ class Measures(train.Callback):
         self.bar = None
 
 
-@pytest.mark.parametrize("factory", [Evaluates, Measures, TakesTurns, Writes])
+@pytest.mark.parametrize(
+    "factory",
+    [
+        *(pytest.param(each, marks=pytest.mark.full) for each in (Evaluates, Measures)),
+        TakesTurns,
+        Writes,
+    ],
+)
 def test_valid_callbacks_pass(factory: Callable[[], train.Callback]) -> None:
     check_callback(factory, modes=["train"] if factory is not Writes else ["fit"], samples=0)
 

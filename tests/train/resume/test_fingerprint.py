@@ -282,6 +282,7 @@ def test_setting_in_any_place_is_compared(place: str, pytestconfig: pytest.Confi
         assert bool(differences(saved, now)) is not restored, (before, after)
 
 
+@pytest.mark.full
 def test_programs_have_the_same_fingerprints_in_other_processes() -> None:
     command = [sys.executable, settings_grid.__file__, str(STEP)]
     outputs = [
