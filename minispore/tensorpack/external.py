@@ -232,7 +232,7 @@ class CommandCallback(Callback):
     ) -> None:
         self._names, self._parts = name_list(names), name_list(command)
         self._shell = isinstance(command, str)
-        self._timeout = check_number(timeout, "timeout", type(self).__name__, low=0)
+        self._timeout = check_number(timeout, "timeout", low=0)
         if not self._parts or not self._parts[0].strip():
             raise ValueError(
                 f"For '{type(self).__name__}', 'command' must not be empty, "

@@ -274,7 +274,7 @@ class InferenceRunner(Callback):
         tower_func: Tower | None = None,
         device: int = 0,
     ) -> None:
-        self._input = check_dataset(input, "input", "InferenceRunner")
+        self._input = check_dataset(input, "input")
         measures = [infs] if isinstance(infs, Inferencer | Metric) else infs
         self.infs: list[Inferencer] = [_as_inferencer(each) for each in measures]
         self._tower_func = tower_func or self._tower

@@ -105,12 +105,12 @@ def get_logger_dir() -> str | None:
     return _folder.get("dir")
 
 
-def folder_for(directory: Path | None, caller: object) -> str:
+def folder_for(directory: Path | None, owner: object) -> str:
     """Return the output folder of a callback, and create it.
 
     Args:
         directory: The folder that the callback was constructed with; None for the default folder.
-        caller: The callback, for the message.
+        owner: The callback, for the message.
 
     Returns:
         The absolute path.
@@ -120,7 +120,7 @@ def folder_for(directory: Path | None, caller: object) -> str:
     """
     path = get_logger_dir() if directory is None else os.path.abspath(directory)
     if path is None:
-        name = type(caller).__name__
+        name = type(owner).__name__
         raise ValueError(
             f"{name} has no output folder: pass one, or call logger.set_logger_dir first."
         )

@@ -4,7 +4,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from minispore.tensorpack.validation import validate_arguments
 from minispore.train.protocol import learning_rate_of
 from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import regular
-from minispore.utils.checks import check_int, check_number, check_one_of, describe_value
+from minispore.utils.checks import caller, check_int, check_number, check_one_of, describe_value
 
 # The message about a malformed file is limited, since the file may be of any kind.
 _MAX_LINES: Final = 20
@@ -76,6 +76,8 @@ class GraphVarParam(HyperParam):
     Source: tensorpack's `callbacks.GraphVarParam`.
     """
 
+    _name_in_errors: ClassVar[str] = ""  # the callback is named
+
     def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
         self.readable_name = name
         self._parameter: Parameter | None = None
@@ -88,7 +90,7 @@ class GraphVarParam(HyperParam):
         """
         name = self.readable_name
         if name == "learning_rate":
-            self._parameter = learning_rate_of(trainer.run_context, "HyperParamSetter")
+            self._parameter = learning_rate_of(trainer.run_context)
             return
         parameters = trainer.params.train_network.get_parameters()
         scalars = {each.name: each for each in parameters if each.size == 1}
@@ -290,7 +292,7 @@ class HyperParamSetter(StatefulMixin, Callback):
         Raises:
             ValueError: The state is invalid.
         """
-        value = read_field(state, "value", float, type(self).__name__)
+        value = read_field(state, "value", float)
         super().load_state_dict(state)
         self.param.set_value(value)
 
@@ -364,19 +366,18 @@ class ScheduledHyperParamSetter(HyperParamSetter):
         step_based: bool = False,
         set_at_beginning: bool = True,
     ) -> None:
-        caller = "ScheduledHyperParamSetter"
         super().__init__(param)
         check_one_of(interp, (None, "linear"), "interp")
         if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in schedule):
             raise TypeError(
-                f"For '{caller}', 'schedule' must be pairs, but got {describe_value(schedule)}."
+                f"For '{caller()}', 'schedule' must be pairs, but got {describe_value(schedule)}."
             )
         self.schedule: list[tuple[int, float]] = sorted(
             (check_int(e, "schedule", low=0), check_number(v, "schedule")) for e, v in schedule
         )
         if not self.schedule or len({e for e, _ in self.schedule}) < len(self.schedule):
             raise ValueError(
-                f"For '{caller}', 'schedule' must not be empty nor have two values at one point, "
+                f"For '{caller()}', 'schedule' must not be empty nor have two values at one point, "
                 f"but got {describe_value(schedule)}."
             )
         self.interp: str | None = interp

@@ -94,7 +94,7 @@ class TrainConfig:
                 f"got {self.model}, {self.dataflow} and {self.data}."
             )
         data = self.data if self.dataflow is None else self.dataflow
-        data = check_dataset(data, "dataflow" if self.data is None else "data", "TrainConfig")
+        data = check_dataset(data, "dataflow" if self.data is None else "data")
         if self.steps_per_epoch not in {None, data.get_dataset_size()}:
             raise ValueError(
                 "For 'TrainConfig', 'steps_per_epoch' must be the number of batches of the data, "

@@ -14,7 +14,7 @@ from minispore.train import callback as train
 from minispore.train.callback import RunContext
 from minispore.train.protocol import CallbackManager, SaveReason, StateSaver, SupportsState
 from minispore.train.resume import StateField, StatefulMixin, TrainingState
-from minispore.utils.checks import check_int, check_number, describe_value
+from minispore.utils.checks import caller, check_int, check_number, describe_value
 
 # The hooks that correspond to one of MindSpore's events.
 _EVENTS: Final = {
@@ -241,7 +241,7 @@ class Every:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        _check_positive("Every", steps=self.steps, epochs=self.epochs)
+        _check_positive(steps=self.steps, epochs=self.epochs)
         if self.seconds is not None:
             check_number(self.seconds, "seconds", low=0)
         if (self.steps or self.epochs or self.seconds) is None or self.seconds == 0:
@@ -267,18 +267,18 @@ class Every:
         return self.seconds is not None and elapsed >= self.seconds
 
 
-def _check_positive(caller: str, **numbers: int | None) -> None:
+def _check_positive(**numbers: int | None) -> None:
     for name, number in numbers.items():
         if number is not None:
-            check_int(number, name, caller, low=1)
+            check_int(number, name, low=1)
 
 
-def _make_every(caller: str, steps: int | None, epochs: int | None) -> Every:
+def _make_every(steps: int | None, epochs: int | None) -> Every:
     """Return a period from tensorpack's arguments."""
-    _check_positive(caller, every_k_steps=steps, every_k_epochs=epochs)
+    _check_positive(every_k_steps=steps, every_k_epochs=epochs)
     if steps is None and epochs is None:
         raise ValueError(
-            f"For '{caller}', 'every_k_steps' or 'every_k_epochs' must be given, but got neither."
+            f"For '{caller()}', 'every_k_steps' or 'every_k_epochs' must be given, but got neither."
         )
     return Every(steps, epochs)
 
@@ -352,7 +352,7 @@ class PeriodicTrigger(_PeriodicProxy):
             )
         if before_train and every_k_steps is None and every_k_epochs is None:
             every_k_epochs = sys.maxsize  # only before training
-        self._every = every or _make_every("PeriodicTrigger", every_k_steps, every_k_epochs)
+        self._every = every or _make_every(every_k_steps, every_k_epochs)
         self._counts_seconds = self._every.seconds is not None
         self._triggers_before_train = before_train
 
@@ -453,7 +453,7 @@ class PeriodicCallback(EnableCallbackIf):
         every_k_steps: int | None = None,
         every_k_epochs: int | None = None,
     ) -> None:
-        every = _make_every("PeriodicCallback", every_k_steps, every_k_epochs)
+        every = _make_every(every_k_steps, every_k_epochs)
 
         def is_due(cb: Callback) -> bool:
             due = every.step_is_due(cb.global_step) or every.epoch_is_due(cb.epoch_num)

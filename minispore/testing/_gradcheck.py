@@ -11,7 +11,7 @@ import numpy.typing as npt
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import as_items, check_type, is_mapping
+from minispore.utils.checks import as_items, caller, check_type, is_mapping
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Function: TypeAlias = Callable[..., object]
@@ -89,7 +89,7 @@ tensor of shape (1, 3), is wrong.
 
     Source: PyTorch's `torch.autograd.gradcheck`.
     """
-    _check(_function_at_point(fn, inputs, weights, "gradcheck"), tolerance)
+    _check(_function_at_point(fn, inputs, weights), tolerance)
 
 
 def gradgradcheck(
@@ -121,7 +121,7 @@ def gradgradcheck(
 
     Source: PyTorch's `torch.autograd.gradgradcheck`.
     """
-    first = _function_at_point(fn, inputs, weights, "gradgradcheck")
+    first = _function_at_point(fn, inputs, weights)
     rng = np.random.default_rng(1)
     seeds = [Tensor(rng.standard_normal(y.shape), y.dtype) for y in first.outputs()]
     count = len(first.inputs)
@@ -238,21 +238,20 @@ def _function_at_point(
     fn: Function,
     inputs: Tensor | Sequence[object],
     weights: Sequence[Parameter] | None,
-    caller: str,
 ) -> _FunctionAtPoint:
     """Check the arguments of `gradcheck`, and return the function that they describe."""
     if not callable(fn):
-        raise TypeError(f"For '{caller}', the argument 'fn' must be a function, but got {fn!r}.")
+        raise TypeError(f"For '{caller()}', the argument 'fn' must be a function, but got {fn!r}.")
     listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if weights is None:
         weights = fn.trainable_params() if isinstance(fn, Cell) else []
     for weight in weights:
-        check_type(weight, Parameter, "weights", caller)
+        check_type(weight, Parameter, "weights")
     by = [i for i, x in enumerate(listed) if isinstance(x, Tensor) and _is_float(x)]
     if not by and not weights:
         raise ValueError(
-            f"For '{caller}', one of 'inputs' must be a tensor of floating point, or there must be "
-            f"'weights', but got {listed!r}."
+            f"For '{caller()}', one of 'inputs' must be a tensor of floating point, or there must "
+            f"be 'weights', but got {listed!r}."
         )
     title = f"'{getattr(fn, '__name__', type(fn).__name__)}'"
     return _FunctionAtPoint(

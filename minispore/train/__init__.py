@@ -37,3 +37,6 @@ from minispore.train.protocol import SupportsState as SupportsState
 from minispore.train.protocol import TrainingState as TrainingState
 from minispore.train.serialization import *  # noqa: F403
 from minispore.train.summary import SummaryRecord as SummaryRecord
+
+# Functions that are not exported here are called by those that a program calls.
+_IS_FACADE = True

@@ -14,13 +14,13 @@ def get_metrics(
     metrics: AbstractSet[str] | Mapping[str, Metric | str] | None,
 ) -> dict[str, Metric]:
     """Return the metrics of `Model`'s argument: a set of names, a dict of both, or None."""
-    check_type(metrics, (dict, set, frozenset), "metrics", "Model", allow_none=True)
+    check_type(metrics, (dict, set, frozenset), "metrics", allow_none=True)
     if metrics is None:
         return {}
     if isinstance(metrics, Mapping):
         for name, metric in metrics.items():
-            check_type(name, str, "metrics.keys", "Model")
-            check_type(metric, (Metric, str), f"metrics[{name!r}]", "Model")
+            check_type(name, str, "metrics.keys")
+            check_type(metric, (Metric, str), f"metrics[{name!r}]")
         return {
             name: _metric_from_name(metric) if isinstance(metric, str) else metric
             for name, metric in metrics.items()

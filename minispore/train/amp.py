@@ -20,7 +20,7 @@ from minispore.nn import (
 from minispore.nn._float_type import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
-from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_one_of, check_type, describe_value
 from minispore.utils.warn import warn_at_caller
 
 __all__: list[str] = [
@@ -56,10 +56,9 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = fl
 
     Source: MindSpore's `mindspore.amp.auto_mixed_precision`.
     """
-    caller = "auto_mixed_precision"
-    check_type(network, Cell, "network", caller)
-    check_one_of(amp_level, LEVELS, "amp_level", caller)
-    check_one_of(dtype, (float16,), "dtype", caller)
+    check_type(network, Cell, "network")
+    check_one_of(amp_level, LEVELS, "amp_level")
+    check_one_of(dtype, (float16,), "dtype")
     if amp_level in ("O2", "O3"):
         _compute_in(dtype, network)
     elif amp_level != "O0":
@@ -97,12 +96,11 @@ def custom_mixed_precision(
 
     Source: MindSpore's `mindspore.amp.custom_mixed_precision`.
     """
-    caller = "custom_mixed_precision"
-    check_type(network, Cell, "network", caller)
-    check_one_of(dtype, (float16,), "dtype", caller)
+    check_type(network, Cell, "network")
+    check_one_of(dtype, (float16,), "dtype")
     if (white_list is None) == (black_list is None):
         raise ValueError(
-            f"For '{caller}', one of 'white_list' and 'black_list' must be given, but got "
+            f"For '{caller()}', one of 'white_list' and 'black_list' must be given, but got "
             f"{'none' if white_list is None else 'both'}."
         )
     if white_list is not None:
@@ -185,12 +183,11 @@ def build_train_network(
 
     Source: MindSpore's `mindspore.amp.build_train_network`.
     """
-    caller = "build_train_network"
-    check_one_of(boost_level, ("O0",), "boost_level", caller)
+    check_one_of(boost_level, ("O0",), "boost_level")
     for name in kwargs:
-        check_one_of(name, ("loss_scale_manager", "keep_batchnorm_fp32"), "kwargs", caller)
+        check_one_of(name, ("loss_scale_manager", "keep_batchnorm_fp32"), "kwargs")
     manager = kwargs.get("loss_scale_manager", DynamicLossScaleManager() if level == "O2" else None)
-    check_type(manager, LossScaleManager, "loss_scale_manager", caller, allow_none=True)
+    check_type(manager, LossScaleManager, "loss_scale_manager", allow_none=True)
     network = auto_mixed_precision(network, level)
     if loss_fn is not None:
         network = WithLossCell(network, loss_fn)
@@ -201,7 +198,7 @@ def build_train_network(
         scale = float(manager.get_loss_scale())
         if optimizer.loss_scale != scale:
             warn_at_caller(
-                f"For '{caller}', the loss is multiplied by {scale:g}, but the optimizer's "
+                f"For '{caller()}', the loss is multiplied by {scale:g}, but the optimizer's "
                 f"'loss_scale' divides the gradients by {optimizer.loss_scale:g}: set it to "
                 f"{scale:g}."
             )
@@ -231,13 +228,12 @@ def _outermost(cell: Cell, classes: tuple[type[Cell], ...]) -> Iterator[Cell]:
 
 def _classes(listed: object, name: str) -> tuple[type[Cell], ...]:
     """Return classes in a list of an argument."""
-    caller = "custom_mixed_precision"
-    check_type(listed, list, name, caller)
+    check_type(listed, list, name)
     items = as_items(listed) or ()
     classes = [each for each in items if isinstance(each, type) and issubclass(each, Cell)]
     if len(classes) < len(items):
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a list of classes of cells, but got "
+            f"For '{caller()}', the argument '{name}' must be a list of classes of cells, but got "
             f"{describe_value(listed)}."
         )
     return tuple(classes)

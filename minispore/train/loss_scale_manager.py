@@ -56,10 +56,9 @@ class FixedLossScaleManager(LossScaleManager):
     """
 
     def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True) -> None:
-        caller = "FixedLossScaleManager"
-        check_number(loss_scale, "loss_scale", caller, low=1)
+        check_number(loss_scale, "loss_scale", low=1)
         self._loss_scale = loss_scale
-        check_type(drop_overflow_update, bool, "drop_overflow_update", caller)
+        check_type(drop_overflow_update, bool, "drop_overflow_update")
         self._drop_overflow_update = drop_overflow_update
 
     def get_loss_scale(self) -> float:
@@ -103,11 +102,10 @@ class DynamicLossScaleManager(LossScaleManager):
     def __init__(
         self, init_loss_scale: float = 2**24, scale_factor: float = 2, scale_window: int = 2000
     ) -> None:
-        caller = "DynamicLossScaleManager"
-        check_number(init_loss_scale, "init_loss_scale", caller, low=1)
+        check_number(init_loss_scale, "init_loss_scale", low=1)
         self.loss_scale: float = init_loss_scale
-        self.scale_factor: float = check_number(scale_factor, "scale_factor", caller, low=1)
-        self.scale_window: int = check_int(scale_window, "scale_window", caller, low=1)
+        self.scale_factor: float = check_number(scale_factor, "scale_factor", low=1)
+        self.scale_window: int = check_int(scale_window, "scale_window", low=1)
         self._good_steps = 0
 
     def get_loss_scale(self) -> float:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
@@ -21,7 +21,14 @@ from minispore.train.protocol.callback import Callback, CallbackManager, reject_
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
-from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_int_list
+from minispore.utils.checks import (
+    caller,
+    check_arguments,
+    check_int,
+    check_one_of,
+    check_type,
+    is_int_list,
+)
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
@@ -78,6 +85,8 @@ class Model:
     Source: MindSpore's `mindspore.train.Model`.
     """
 
+    _name_in_errors: ClassVar[str] = "{kind}.{method}"
+
     def __init__(
         self,
         network: Cell,
@@ -92,7 +101,7 @@ class Model:
     ) -> None:
         check_arguments(Model.__init__, locals())
         if not callable(loss_fn) or isinstance(loss_fn, type):
-            check_type(loss_fn, (Cell, FunctionType), "loss_fn", "Model", allow_none=True)
+            check_type(loss_fn, (Cell, FunctionType), "loss_fn", allow_none=True)
         _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
         if optimizer is None:
@@ -194,10 +203,9 @@ class Model:
                 dataset is empty or does not yield what the network takes; the model has a loss
                 function but no optimizer; or `resume` is not a checkpoint of this training.
         """
-        caller = "Model.train"
-        strategy, manager = self._prepare_call(caller, callbacks, locals())
+        strategy, manager = self._prepare_call(callbacks, locals())
         context = self._train_context(
-            caller, strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
         )
         if dataset_sink_mode and sink_size > 0:
             context.original_args().batch_num = sink_size
@@ -246,21 +254,20 @@ class Model:
             ValueError: As for `train`; also, there is a `valid_dataset` but no metric,
                 `valid_frequency` is not positive, or a callback has hooks of MindSpore 1.x.
         """
-        caller = "Model.fit"
-        strategy, manager = self._prepare_call(caller, callbacks, locals())
+        strategy, manager = self._prepare_call(callbacks, locals())
         if not is_int_list(valid_frequency):
-            check_type(valid_frequency, (int, list), "valid_frequency", caller)
-            check_int(valid_frequency, "valid_frequency", caller, low=1)
+            check_type(valid_frequency, (int, list), "valid_frequency")
+            check_int(valid_frequency, "valid_frequency", low=1)
         reject_legacy_hooks(manager.callbacks)
         context = self._train_context(
-            caller, strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
         )
         if dataset_sink_mode and sink_size > 0:
             context.original_args().batch_num = sink_size
         params = context.original_args()
         if valid_dataset is not None:
-            self._check_metrics(caller)
-            valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset", caller)
+            self._check_metrics()
+            valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset")
             params.metric_names = list(self._metrics)
             if self._eval_indexes is not None:
                 params.metric_names.append("eval_loss")
@@ -310,10 +317,9 @@ class Model:
             TypeError: An argument is of another type.
             ValueError: The model has no metric, or the dataset is empty.
         """
-        caller = "Model.eval"
-        strategy, manager = self._prepare_call(caller, callbacks, locals())
-        self._check_metrics(caller)
-        valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset", caller)
+        strategy, manager = self._prepare_call(callbacks, locals())
+        self._check_metrics()
+        valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset")
         context = RunContext(
             InternalCallbackParam(
                 network=self._network,
@@ -340,10 +346,9 @@ class Model:
                 them.
             ValueError: `backend` or `config` is not None.
         """
-        caller = "Model.predict"
         if backend is not None or config is not None:
             raise ValueError(
-                f"For '{caller}', 'backend' and 'config' must be None: MindSpore Lite is not "
+                f"For '{caller()}', 'backend' and 'config' must be None: MindSpore Lite is not "
                 f"supported, but got backend {backend!r} and config {config!r}."
             )
         types = (Tensor, int, float, bool, str, tuple, list, dict)
@@ -352,7 +357,7 @@ class Model:
             for x in predict_data
         ]
         for item in inputs:
-            check_type(item, types, "predict_data", caller, allow_none=True)
+            check_type(item, types, "predict_data", allow_none=True)
         self._network.set_train(mode=False)
         if not is_graph_mode():
             return self._network(*inputs)
@@ -379,15 +384,14 @@ class Model:
             TypeError: An argument is of another type.
             ValueError: An argument is out of range, or a dataset is empty.
         """
-        caller = "Model.build"
-        _check_sink(caller, locals())
-        _check_epochs(epoch, 0, caller)
+        _check_sink(locals())
+        _check_epochs(epoch, 0)
         for name, dataset in (("train_dataset", train_dataset), ("valid_dataset", valid_dataset)):
             if dataset is not None:
-                check_dataset(dataset, name, caller)
+                check_dataset(dataset, name)
 
     def _prepare_call(
-        self, caller: str, callbacks: Callbacks | None, arguments: Mapping[str, object]
+        self, callbacks: Callbacks | None, arguments: Mapping[str, object]
     ) -> tuple[SingleProcess, CallbackManager]:
         """Check the arguments of a method, which are the same in all processes.
 
@@ -396,13 +400,12 @@ class Model:
         """
         strategy = current_strategy()
         manager = strategy.make_callback_manager(callbacks)
-        strategy.check_call(caller, manager.callbacks, self._metrics, arguments)
-        _check_sink(caller, arguments)
+        strategy.check_call(manager.callbacks, self._metrics, arguments)
+        _check_sink(arguments)
         return strategy, manager
 
     def _train_context(
         self,
-        caller: str,
         strategy: SingleProcess,
         epoch: int,
         train_dataset: TrainingData,
@@ -411,18 +414,18 @@ class Model:
         resume: str | os.PathLike[str] | None,
         resume_strict: bool,
     ) -> RunContext:
-        _check_epochs(epoch, initial_epoch, caller)
+        _check_epochs(epoch, initial_epoch)
         # A shard may yield a batch without rows, which only `TrainOneStepCell` can process.
         sharded = isinstance(self._train_network, TrainOneStepCell)
         shard = strategy.shard_dataset if sharded else check_dataset
-        train_dataset = shard(train_dataset, "train_dataset", caller)
+        train_dataset = shard(train_dataset, "train_dataset")
         if self._loss_fn is not None and self._optimizer is None:
             raise ValueError(
-                f"For '{caller}', the model has a 'loss_fn' but no 'optimizer': "
+                f"For '{caller()}', the model has a 'loss_fn' but no 'optimizer': "
                 "nothing would be trained."
             )
-        check_type(resume, (str, os.PathLike), "resume", caller, allow_none=True)
-        check_type(resume_strict, bool, "resume_strict", caller)
+        check_type(resume, (str, os.PathLike), "resume", allow_none=True)
+        check_type(resume_strict, bool, "resume_strict")
         context = RunContext(
             InternalCallbackParam(
                 mode="train",
@@ -473,10 +476,10 @@ class Model:
         metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
         return loop.evaluate(context, manager, metrics)
 
-    def _check_metrics(self, caller: str) -> None:
+    def _check_metrics(self) -> None:
         if not self._metrics:
             raise ValueError(
-                f"For '{caller}', the model argument 'metrics' can not be None or empty: "
+                f"For '{caller()}', the model argument 'metrics' can not be None or empty: "
                 "there would be nothing to evaluate."
             )
 
@@ -484,7 +487,7 @@ class Model:
 def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> None:
     """Raise ValueError unless each option is known and its value has no effect."""
     for name, level in levels.items():
-        check_one_of(level, _LEVELS[name], name, "Model")
+        check_one_of(level, _LEVELS[name], name)
     for name in others:
         if name not in (*_SUPPORTED_OPTIONS, "loss_scale_manager"):
             raise ValueError(
@@ -508,24 +511,25 @@ def _check_indexes(eval_indexes: object) -> None:
         )
 
 
-def _check_sink(caller: str, arguments: Mapping[str, object]) -> None:
+def _check_sink(arguments: Mapping[str, object]) -> None:
     """Check the arguments about sinking data to a device, which have no effect on a CPU."""
     for name in ("dataset_sink_mode", "valid_dataset_sink_mode", "sink_mode"):
-        check_type(arguments.get(name, False), bool, name, caller)
-    sink_size = check_int(arguments.get("sink_size", -1), "sink_size", caller)
+        check_type(arguments.get(name, False), bool, name)
+    sink_size = check_int(arguments.get("sink_size", -1), "sink_size")
     if sink_size < 1 and sink_size != -1:
         raise ValueError(
-            f"For '{caller}', the argument 'sink_size' must be -1 or positive, but got {sink_size}."
+            f"For '{caller()}', the argument 'sink_size' must be -1 or positive, "
+            f"but got {sink_size}."
         )
 
 
-def _check_epochs(epoch: object, initial_epoch: object, caller: str) -> None:
+def _check_epochs(epoch: object, initial_epoch: object) -> None:
     """Raise an error unless both are int and 0 <= `initial_epoch` < `epoch`."""
-    last = check_int(epoch, "epoch", caller, low=1)
-    first = check_int(initial_epoch, "initial_epoch", caller, low=0)
+    last = check_int(epoch, "epoch", low=1)
+    first = check_int(initial_epoch, "initial_epoch", low=0)
     if first >= last:
         raise ValueError(
-            f"For '{caller}', the argument 'epoch' must be greater than 'initial_epoch', "
+            f"For '{caller()}', the argument 'epoch' must be greater than 'initial_epoch', "
             f"but got epoch {last} and initial_epoch {first}."
         )
 

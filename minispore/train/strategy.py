@@ -6,7 +6,7 @@ step; datasets are sharded, and the outputs of an evaluation are joined.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeVar, cast
+from typing import ClassVar, Final, TypeVar, cast
 from zlib import crc32
 
 import numpy as np
@@ -46,7 +46,7 @@ from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_d
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_state import TrainingState
-from minispore.utils.checks import as_tuple
+from minispore.utils.checks import as_tuple, caller
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["DataParallel", "SingleProcess", "current_strategy"]
@@ -75,9 +75,11 @@ class SingleProcess:
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
         >>> data = NumpySlicesDataset([1, 2, 3])
-        >>> SingleProcess().shard_dataset(data, "train_dataset", "Model.train") is data
+        >>> SingleProcess().shard_dataset(data, "train_dataset") is data
         True
     """
+
+    _name_in_errors: ClassVar[str] = ""  # the model's method is named
 
     def make_callback_manager(
         self, callbacks: Callback | Iterable[Callback] | None
@@ -91,7 +93,6 @@ class SingleProcess:
 
     def check_call(
         self,
-        caller: str,
         callbacks: Sequence[Callback],
         metrics: Iterable[str],
         arguments: Mapping[str, object],
@@ -99,20 +100,19 @@ class SingleProcess:
         """Raise an error if other processes call another method, or with other arguments.
 
         Args:
-            caller: The method, such as "Model.train".
             callbacks: The callbacks of the run.
             metrics: The names of the model's metrics.
             arguments: The arguments of the method by name.
         """
 
-    def shard_dataset(self, dataset: object, name: str, caller: str) -> DatasetLike:
+    def shard_dataset(self, dataset: object, name: str) -> DatasetLike:
         """Return the part of `dataset` that this process iterates over.
 
         Raises:
             TypeError: `dataset` is not a dataset.
             ValueError: `dataset` is empty.
         """
-        return check_dataset(dataset, name, caller)
+        return check_dataset(dataset, name)
 
     def make_eval_network(self, network: Cell) -> Cell:
         """Return the cell that an evaluation calls on each batch."""
@@ -145,7 +145,6 @@ class DataParallel(SingleProcess):
 
     def check_call(
         self,
-        caller: str,
         callbacks: Sequence[Callback],
         metrics: Iterable[str],
         arguments: Mapping[str, object],
@@ -158,10 +157,10 @@ class DataParallel(SingleProcess):
         """
         if get_group_size() == 1:
             return
-        methods = all_gather_object(caller)
+        methods = all_gather_object(caller())
         if len(set(methods)) > 1:
             raise RuntimeError(
-                f"For '{caller}', all processes must call it, but the processes 0, 1, … call "
+                f"For '{caller()}', all processes must call it, but the processes 0, 1, … call "
                 f"{', '.join(methods)}."
             )
         described = {
@@ -175,16 +174,16 @@ class DataParallel(SingleProcess):
         for i, callback in enumerate(callbacks):
             kind = type(callback).__qualname__
             described[f"callbacks[{i}]"] = f"{kind} with chief_only={callback.chief_only}"
-        check_alike(caller, described)
+        check_alike(caller(), described)
         if (data := arguments.get("train_dataset")) is not None:
-            _check_rows_differ(caller, data)
+            _check_rows_differ(data)
 
-    def shard_dataset(self, dataset: object, name: str, caller: str) -> DatasetLike:
+    def shard_dataset(self, dataset: object, name: str) -> DatasetLike:
         """Return this process's shard; a dataset that is not a `Dataset` is returned as it is."""
-        checked = check_dataset(dataset, name, caller)
+        checked = check_dataset(dataset, name)
         if not isinstance(checked, Dataset):
             return checked
-        return check_dataset(shard_evenly(checked, _common_batch_count), name, caller)
+        return check_dataset(shard_evenly(checked, _common_batch_count), name)
 
     def make_eval_network(self, network: Cell) -> Cell:
         """Return a cell that calls `network` on batches with rows only."""
@@ -224,7 +223,7 @@ def _described_argument(name: str, value: object) -> str:
     return type(value).__qualname__ if is_data else described_setting(value)
 
 
-def _check_rows_differ(caller: str, data: object) -> None:
+def _check_rows_differ(data: object) -> None:
     """Raise ValueError in all processes if two of them train on the same rows.
 
     Where the rows are not those of a `Dataset` that has shards, it is a warning: the code of the
@@ -238,7 +237,7 @@ def _check_rows_differ(caller: str, data: object) -> None:
     if not alike:
         return
     message = (
-        f"For '{caller}', each process must train on other rows, but 'train_dataset' is the same "
+        f"For '{caller()}', each process must train on other rows, but 'train_dataset' is the same "
         f"in {processes(alike)}"
     )
     if isinstance(data, Dataset) and can_be_sharded(data):

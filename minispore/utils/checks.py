@@ -87,25 +87,31 @@ def _public_name(frame: FrameType) -> str:
         return ""
     if not module.startswith("minispore.") or code.co_filename[0] == "<":  # of the program
         scope, _, name = code.co_qualname.rpartition(".")
-        return scope.rpartition(".")[2] if name in _CONSTRUCTORS else name
+        if name in _CONSTRUCTORS:
+            return scope.rpartition(".")[2]
+        itself: object = frame.f_locals.get("self")
+        form = str(getattr(type(itself), "_name_in_errors", "{method}"))
+        return form.format(kind=type(itself).__name__, method=name)
     # A function that a public function has returned has its name.
     qualname, is_local, _ = code.co_qualname.partition(".<locals>")
     scope, _, name = qualname.rpartition(".")
-    if "_INTERNAL" in vars(sys.modules[".".join(module.split(".")[:2])]):
+    package = vars(sys.modules[".".join(module.split(".")[:2])])
+    if "_INTERNAL" in package:
         return ""
     if scope:
-        if name[0] == "_" and not name.startswith("__"):
-            return ""
         first = code.co_varnames[0] if code.co_argcount and not is_local else ""
-        owner = type(frame.f_locals.get(first))
-        kind = owner.__name__ if first == "self" else scope
-        # A class may say that errors of its methods name it, as MindSpore's do.
-        form: str = getattr(owner, "_name_in_errors", "{method}")
-        if name.startswith("__") or name == "construct":
+        itself = frame.f_locals.get(first)
+        kind = type(itself).__name__ if first == "self" else scope
+        # A class may say that errors of its methods name it, as MindSpore's do, or pass it over.
+        form = str(getattr(type(itself), "_name_in_errors", "{method}"))
+        if form and (name.startswith("__") or name == "construct"):
             form = "{kind}"
-        return "" if kind[0] == "_" else form.format(kind=kind, method=name)
+        is_private = kind[0] == "_" or (name[0] == "_" and form != "{kind}")
+        return "" if is_private else form.format(kind=kind, method=name)
     names: Collection[str] | None = frame.f_globals.get("__all__")
-    if names is None and "._" in module:
+    if names is None and "_IS_FACADE" in package:
+        names = package
+    elif names is None and "._" in module:
         names = vars(sys.modules[module.rpartition(".")[0]])
     return name if name[0] != "_" and (names is None or name in names) else ""
 

@@ -23,7 +23,7 @@ from tests.distributed.threaded_communicator import run_in_threads
         lambda: current_strategy().make_callback_manager(None),
         lambda: current_strategy().make_eval_network(nn.Cell()),
         lambda: current_strategy().make_metrics({}, None, InternalCallbackParam()),
-        lambda: current_strategy().shard_dataset(NumpySlicesDataset([1]), "valid_dataset", "Model"),
+        lambda: current_strategy().shard_dataset(NumpySlicesDataset([1]), "valid_dataset"),
     ],
 )
 def test_missing_init_raises(call: Callable[[], object]) -> None:
@@ -39,9 +39,9 @@ def test_missing_init_raises(call: Callable[[], object]) -> None:
 def test_non_dataset_raises_with_argument_name(count: int | None) -> None:
     def program(rank: int) -> None:
         def refuse(data: object, error: type[Exception], expectation: str) -> None:
-            message = f"^For 'Some', the argument 'valid_dataset' {expectation}"
+            message = f"^For 'refuse', the argument 'valid_dataset' {expectation}"
             with pytest.raises(error, match=message):
-                current_strategy().shard_dataset(data, "valid_dataset", "Some")
+                current_strategy().shard_dataset(data, "valid_dataset")
 
         refuse(3, TypeError, "must be a dataset")
         whole = NumpySlicesDataset([1]).batch(2, drop_remainder=True)
@@ -129,7 +129,7 @@ def test_single_process_uses_its_arguments_unchanged() -> None:
     assert type(strategy) is SingleProcess
     net, data, metrics = nn.Cell(), NumpySlicesDataset([1]), {"m": ms.train.MAE()}
     assert strategy.make_eval_network(net) is net
-    assert strategy.shard_dataset(data, "valid_dataset", "Model") is data
+    assert strategy.shard_dataset(data, "valid_dataset") is data
     collection = strategy.make_metrics(metrics, None, InternalCallbackParam())
     assert type(collection) is MetricCollection
     assert type(strategy.make_callback_manager(None)) is CallbackManager

@@ -59,7 +59,7 @@ class BackupAndRestore(Callback):
         check_arguments(BackupAndRestore.__init__, locals())
         self._every = 1 if save_freq == "epoch" else check_int(save_freq, "save_freq", low=1)
         self._delete = delete_checkpoint
-        folder = make_folder(backup_dir, "BackupAndRestore", "backup_dir")
+        folder = make_folder(backup_dir, "backup_dir")
         self._file = os.path.join(folder, "backup.ckpt")
 
     @property

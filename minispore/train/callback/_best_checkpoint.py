@@ -16,10 +16,8 @@ from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume import read_dict_field
 from minispore.train.serialization import save_checkpoint
-from minispore.utils.checks import check_int, check_one_of
+from minispore.utils.checks import caller, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller
-
-_CALLER = "BestCheckpoint"
 
 
 class BestCheckpoint(Callback):
@@ -79,12 +77,12 @@ class BestCheckpoint(Callback):
         format: str = "ckpt",
     ) -> None:
         super().__init__()
-        self._monitored = MonitoredMetric(_CALLER, monitor, mode)
+        self._monitored = MonitoredMetric(monitor, mode)
         self._top_k = check_int(top_k, "top_k", low=1)
         check_one_of(format, ("ckpt", "safetensors"), "format")
         self._format = format
-        self._base_prefix = self._prefix = check_prefix(prefix, _CALLER)
-        self._directory = make_folder("." if directory is None else directory, _CALLER)
+        self._base_prefix = self._prefix = check_prefix(prefix)
+        self._directory = make_folder("." if directory is None else directory)
         self._values: dict[str, float] = {}  # by path, the best first
         self._retained = RetainedFiles()
 
@@ -139,8 +137,8 @@ class BestCheckpoint(Callback):
             ValueError: An entry is missing or has the wrong type, or the prefix is another. The
                 callback is unchanged then.
         """
-        values = read_dict_field(state, "values", float, _CALLER)
-        self._prefix = saved_run_prefix(state, self._base_prefix, _CALLER)
+        values = read_dict_field(state, "values", float)
+        self._prefix = saved_run_prefix(state, self._base_prefix)
         self._retain({os.path.join(self._directory, p): value for p, value in values.items()})
 
     def _retain(self, values: Mapping[str, float]) -> None:
@@ -151,7 +149,7 @@ class BestCheckpoint(Callback):
         missing = [path for path in values if path not in self._values]
         if missing:
             warn_at_caller(
-                f"For '{_CALLER}', these files no longer exist, so new ones are not compared with "
+                f"For '{caller()}', these files no longer exist, so new ones are not compared with "
                 f"them: {', '.join(missing)}."
             )
 

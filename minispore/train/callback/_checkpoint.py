@@ -17,10 +17,8 @@ from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_arguments, check_int, check_type, is_list
+from minispore.utils.checks import caller, check_arguments, check_int, check_type, is_list
 
-_CONFIG: Final = "CheckpointConfig"
-_CALLER: Final = "ModelCheckpoint"
 _TRAINING_STATE: Final = "training_state"
 _POLICY: Final = (
     "save_checkpoint_steps",
@@ -124,22 +122,22 @@ class CheckpointConfig:
     ) -> None:
         if unknown := kwargs.keys() - {"map_param_inc"}:
             names = ", ".join(map(repr, sorted(unknown)))
-            raise TypeError(f"For '{_CONFIG}', there is no argument {names}.")
+            raise TypeError(f"For '{caller()}', there is no argument {names}.")
         values = dict(locals())
-        check_storage(_CONFIG, async_save, enc_key, enc_mode, crc_check, format)
-        check_kind(remove_redundancy, bool, "remove_redundancy", _CONFIG)
+        check_storage("enc", async_save, enc_key, enc_mode, crc_check, format)
+        check_kind(remove_redundancy, bool, "remove_redundancy")
         check_arguments(CheckpointConfig.__init__, values)
         numbers = {name: values[name] for name in _POLICY if values[name] is not None}
         for name, number in numbers.items():
             check_int(number, name, low=0)
         if not any(numbers.values()):
             names = ", ".join(map(repr, _POLICY))
-            raise ValueError(f"For '{_CONFIG}', the arguments {names} must not all be 0 or None.")
+            raise ValueError(f"For '{caller()}', the arguments {names} must not all be 0 or None.")
         values["append_dict"] = _append_dict(append_info)
         values["training_state"] = append_info is not None and _TRAINING_STATE in append_info
         if values["training_state"] and saved_network is not None:
             raise ValueError(
-                f"For '{_CONFIG}', 'training_state' in 'append_info' is that of the network that "
+                f"For '{caller()}', 'training_state' in 'append_info' is that of the network that "
                 "is trained: 'saved_network' must be None."
             )
         # None marks the option that the other one of its pair overrides.
@@ -158,24 +156,24 @@ class CheckpointConfig:
 
 def _append_dict(append_info: object) -> dict[str, object] | None:
     """Return the values of `append_info` by name, with 0 for the current epoch and step."""
-    check_type(append_info, list, "append_info", _CONFIG, allow_none=True)
+    check_type(append_info, list, "append_info", allow_none=True)
     values: dict[str, object] = {}
     dicts = 0
     for item in append_info if is_list(append_info) else ():
         if isinstance(item, dict):
             named = cast("dict[str, object]", item)
-            appended(named, _CONFIG)
+            appended(named)
             dicts += 1
             values |= named
         elif isinstance(item, str) and item in {"epoch_num", "step_num"}:
             values.setdefault(item, 0)
         elif item != _TRAINING_STATE:
             raise (ValueError if isinstance(item, str) else TypeError)(
-                f"For '{_CONFIG}', an element of 'append_info' must be 'epoch_num', 'step_num', "
+                f"For '{caller()}', an element of 'append_info' must be 'epoch_num', 'step_num', "
                 f"'training_state' or a dict, but got {item!r}."
             )
     if dicts > 1:
-        raise TypeError(f"For '{_CONFIG}', 'append_info' must hold at most one dict, got {dicts}.")
+        raise TypeError(f"For '{caller()}', 'append_info' must hold at most one dict, got {dicts}.")
     return values or None
 
 
@@ -246,8 +244,8 @@ class ModelCheckpoint(Callback):
         check_type(config, CheckpointConfig, "config", allow_none=True)
         self._config = CheckpointConfig() if config is None else config
         folder = "." if directory is None else directory
-        self._directory = folder if callable(folder) else make_folder(folder, _CALLER)
-        self._base_prefix = prefix if callable(prefix) else check_prefix(prefix, _CALLER)
+        self._directory = folder if callable(folder) else make_folder(folder)
+        self._base_prefix = prefix if callable(prefix) else check_prefix(prefix)
         self._prefix = self._base_prefix
         if isinstance(self._prefix, str) and isinstance(self._directory, str):
             self._prefix += next_run_suffix(self._directory, self._prefix)
@@ -348,17 +346,17 @@ class ModelCheckpoint(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type, or the prefix is another.
         """
-        files = read_list_field(state, "files", str, _CALLER)
+        files = read_list_field(state, "files", str)
         paths = [
-            self._absolute_path(read_field(state, key, str, _CALLER))
+            self._absolute_path(read_field(state, key, str))
             for key in ("latest", "newest_only", "kept")
         ]
-        saved_step = read_field(state, "saved_step", int, _CALLER)
-        since_saved = read_field(state, "since_saved", float, _CALLER)
+        saved_step = read_field(state, "saved_step", int)
+        since_saved = read_field(state, "since_saved", float)
         kept = state.get("since_kept") is not None
-        since_kept = read_field(state, "since_kept", float, _CALLER) if kept else None
+        since_kept = read_field(state, "since_kept", float) if kept else None
         if isinstance(self._base_prefix, str):
-            self._prefix = saved_run_prefix(state, self._base_prefix, _CALLER)
+            self._prefix = saved_run_prefix(state, self._base_prefix)
         now = time.monotonic()
         self._saved_step, self._saved_time = saved_step, now - since_saved
         self._last_kept_time = None if since_kept is None else now - since_kept
@@ -451,7 +449,7 @@ class ModelCheckpoint(Callback):
     def _name(self, params: InternalCallbackParam, steps_ago: int = 0) -> str:
         """Return the file name, without extension, of the current or an earlier step."""
         if not isinstance(self._prefix, str):
-            return check_prefix(self._prefix(params), _CALLER)
+            return check_prefix(self._prefix(params))
         current = params.cur_step_num - 1
         step = current - steps_ago
         epoch = params.cur_epoch_num - (current // params.batch_num - step // params.batch_num)
@@ -504,17 +502,17 @@ class ModelCheckpoint(Callback):
         return path
 
 
-def check_prefix(prefix: object, caller: str) -> str:
+def check_prefix(prefix: object) -> str:
     """Return `prefix` if file names can begin with it; raise ValueError otherwise."""
     if not isinstance(prefix, str) or "/" in prefix or os.sep in prefix:
         raise ValueError(
-            f"For '{caller}', the argument 'prefix' must be a str without '/' (or a function that "
-            f"returns one, where one is taken), but got {prefix!r}."
+            f"For '{caller()}', the argument 'prefix' must be a str without '/' (or a function "
+            f"that returns one, where one is taken), but got {prefix!r}."
         )
     return prefix
 
 
-def make_folder(directory: str | os.PathLike[str], caller: str, name: str = "directory") -> str:
+def make_folder(directory: str | os.PathLike[str], name: str = "directory") -> str:
     """Return the absolute path of a folder, created if needed.
 
     Raises:
@@ -522,12 +520,12 @@ def make_folder(directory: str | os.PathLike[str], caller: str, name: str = "dir
         ValueError: It is empty.
         NotADirectoryError: It is a file.
     """
-    check_type(directory, (str, os.PathLike), name, caller)
+    check_type(directory, (str, os.PathLike), name)
     if not os.fspath(directory):
-        raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' must not be empty.")
     path = os.path.abspath(directory)
     if os.path.exists(path) and not os.path.isdir(path):
-        raise NotADirectoryError(errno.ENOTDIR, f"For '{caller}', '{name}' is a file", path)
+        raise NotADirectoryError(errno.ENOTDIR, f"For '{caller()}', '{name}' is a file", path)
     # Created before training, so that an error is raised before time is spent.
     os.makedirs(path, exist_ok=True)
     return path
@@ -540,13 +538,13 @@ def next_run_suffix(directory: str, prefix: str) -> str:
     return f"_{max(runs) + 1}" if runs else ""
 
 
-def saved_run_prefix(state: Mapping[str, object], prefix: str, caller: str) -> str:
+def saved_run_prefix(state: Mapping[str, object], prefix: str) -> str:
     """Return the prefix, with its suffix, of the run that a state belongs to.
 
     Raises:
         ValueError: The state's "prefix" is not `prefix` with an optional suffix.
     """
-    saved = read_field(state, "prefix", str, caller)
+    saved = read_field(state, "prefix", str)
     if not re.fullmatch(re.escape(prefix) + r"(_\d+)?", saved):
-        raise ValueError(f"For '{caller}', the state's 'prefix' {saved!r} is not {prefix!r}.")
+        raise ValueError(f"For '{caller()}', the state's 'prefix' {saved!r} is not {prefix!r}.")
     return saved

@@ -12,8 +12,6 @@ from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int, check_type
 
-_CALLER = "CSVLogger"
-
 
 class CSVLogger(StatefulMixin, Callback):
     """Write the loss and the metrics of a run to a CSV file, one row for each epoch.
@@ -103,7 +101,7 @@ class CSVLogger(StatefulMixin, Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        text = read_field(state, "table", str, _CALLER)
+        text = read_field(state, "table", str)
         super().load_state_dict(state)
         rows = csv.DictReader(StringIO(text, newline=""))
         self.rows = [{name: _value(cell) for name, cell in row.items() if cell} for row in rows]

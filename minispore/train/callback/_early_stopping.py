@@ -7,8 +7,6 @@ from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 
-_CALLER = "EarlyStopping"
-
 
 class EarlyStopping(StatefulMixin, Callback):
     """Stop training when a monitored metric has not improved for some epochs.
@@ -69,7 +67,7 @@ class EarlyStopping(StatefulMixin, Callback):
         restore_best_weights: bool = False,
     ) -> None:
         super().__init__()
-        self._monitored = MonitoredMetric(_CALLER, monitor, mode, min_delta)
+        self._monitored = MonitoredMetric(monitor, mode, min_delta)
         check_arguments(EarlyStopping.__init__, locals())
         self.monitor = monitor
         self.min_delta: float = self._monitored.min_delta

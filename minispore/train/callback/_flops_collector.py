@@ -14,9 +14,7 @@ from minispore.engine.rules import linalg
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import check_arguments, check_int, check_number
-
-_CALLER = "FlopsUtilizationCollector"
+from minispore.utils.checks import caller, check_arguments, check_int, check_number
 
 
 class FlopsUtilizationCollector(StatefulMixin, Callback):
@@ -82,13 +80,13 @@ class FlopsUtilizationCollector(StatefulMixin, Callback):
         self.computility: float = check_number(computility, "computility")
         if self.computility <= 0:
             raise ValueError(
-                f"For '{_CALLER}', the argument 'computility' must be above 0, "
+                f"For '{caller()}', the argument 'computility' must be above 0, "
                 f"but got {computility}."
             )
         if enable_ma_collector:
             raise NotImplementedError(
-                f"For '{_CALLER}', 'enable_ma_collector' must be False: there is no cloud to write "
-                "for. The figures are printed."
+                f"For '{caller()}', 'enable_ma_collector' must be False: there is no cloud to "
+                "write for. The figures are printed."
             )
         self._full_flops = full_flops
         self._reset_totals()
@@ -192,7 +190,7 @@ def measure_peak_flops(size: int = 512, seconds: float = 0.1) -> float:
     """
     if device_target() != "CPU":
         raise ValueError(
-            f"For '{_CALLER}', set the argument 'computility' to the peak of the device: "
+            f"For '{caller()}', set the argument 'computility' to the peak of the device: "
             f"it can only be measured on the CPU, not on {device_target()}."
         )
     matrix = np.ones((size, size), np.float32)

@@ -88,9 +88,8 @@ class History(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        caller = type(self).__name__
-        epochs = read_list_field(state, "epoch", int, caller)
-        history = cast("dict[str, list[Any]]", read_dict_field(state, "history", list, caller))
+        epochs = read_list_field(state, "epoch", int)
+        history = cast("dict[str, list[Any]]", read_dict_field(state, "history", list))
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 

@@ -6,8 +6,7 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import as_array, shortest_float
 from minispore.train.protocol.run_context import RunContext
-
-_CALLER = "LearningRateScheduler"
+from minispore.utils.checks import caller
 
 
 class LearningRateScheduler(Callback):
@@ -41,24 +40,24 @@ class LearningRateScheduler(Callback):
         super().__init__()
         if not callable(learning_rate_function):
             raise TypeError(
-                f"For '{_CALLER}', the argument 'learning_rate_function' must be a function, "
+                f"For '{caller()}', the argument 'learning_rate_function' must be a function, "
                 f"but got {learning_rate_function!r}."
             )
         self.learning_rate_function = learning_rate_function
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check that the optimizer has a single constant learning rate."""
-        learning_rate_of(run_context, _CALLER)
+        learning_rate_of(run_context)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Set the learning rate of the next step."""
-        rate = learning_rate_of(run_context, _CALLER)
+        rate = learning_rate_of(run_context)
         step = run_context.original_args().cur_step_num
         result: object = self.learning_rate_function(shortest_float(as_float32(rate)), step)
         array = as_array(result)
         if array is None or array.size != 1 or isinstance(result, bool):
             raise TypeError(
-                f"For '{_CALLER}', 'learning_rate_function' must return a number, "
+                f"For '{caller()}', 'learning_rate_function' must return a number, "
                 f"but for step {step} it returned {result!r}."
             )
         rate.set_data(array.item())

@@ -13,9 +13,8 @@ from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint
 from minispore.utils.atomic import regular, remove_stale_temporaries
-from minispore.utils.checks import check_type, is_dict
+from minispore.utils.checks import caller, check_type, is_dict
 
-_CALLER = "OnRequestExit"
 _KEY = "GracefulExit"
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
@@ -66,15 +65,15 @@ class OnRequestExit(Callback):
         for name, value in (("save_ckpt", save_ckpt), ("save_mindir", save_mindir)):
             if not isinstance(value, bool):
                 raise ValueError(
-                    f"For '{_CALLER}', the argument '{name}' must be a bool, but got {value!r}."
+                    f"For '{caller()}', the argument '{name}' must be a bool, but got {value!r}."
                 )
         if save_mindir:
             raise NotImplementedError(
-                f"For '{_CALLER}', 'save_mindir' must be False: minispore has no MindIR."
+                f"For '{caller()}', 'save_mindir' must be False: minispore has no MindIR."
             )
         if not (isinstance(file_name, str) and file_name == os.path.basename(file_name) != ""):
             raise ValueError(
-                f"For '{_CALLER}', the argument 'file_name' must be the name of a file, but got "
+                f"For '{caller()}', the argument 'file_name' must be the name of a file, but got "
                 f"{file_name!r}."
             )
         check_type(directory, (str, os.PathLike), "directory")
@@ -106,7 +105,7 @@ class OnRequestExit(Callback):
         except ValueError as error:
             self._restore_signal_handlers()
             raise RuntimeError(
-                f"For '{_CALLER}', signals can only be caught in the program's main thread."
+                f"For '{caller()}', signals can only be caught in the program's main thread."
             ) from error
         return self
 
@@ -160,7 +159,7 @@ class OnRequestExit(Callback):
     def _is_requested(self) -> bool:
         if not self._requested and self._config_file is not None:
             self._requested = self._config_requests_exit(self._config_file)
-        if is_data_parallel(_CALLER):  # a request to one process stops all
+        if is_data_parallel("OnRequestExit"):  # a request to one process stops all
             self._requested = bool(all_reduce_max(self._requested))
         return self._requested
 
@@ -202,7 +201,7 @@ def _check_signals(sig: int | Iterable[int]) -> tuple[int, ...]:
     )
     if len(numbers) < len(values):
         raise ValueError(
-            f"For '{_CALLER}', the argument 'sig' must be a signal that can be caught, or several, "
-            f"but got {sig!r}."
+            f"For '{caller()}', the argument 'sig' must be a signal that can be caught, or "
+            f"several, but got {sig!r}."
         )
     return numbers

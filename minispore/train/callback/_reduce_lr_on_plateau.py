@@ -7,9 +7,7 @@ from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import check_arguments, check_int, check_number, check_type
-
-_CALLER = "ReduceLROnPlateau"
+from minispore.utils.checks import caller, check_arguments, check_int, check_number, check_type
 
 
 class ReduceLROnPlateau(StatefulMixin, Callback):
@@ -73,11 +71,11 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
         min_lr: float = 0,
     ) -> None:
         super().__init__()
-        self._monitored = MonitoredMetric(_CALLER, monitor, mode, min_delta)
+        self._monitored = MonitoredMetric(monitor, mode, min_delta)
         check_type(factor, float, "factor")
         if not 0 < factor < 1:
             raise ValueError(
-                f"For '{_CALLER}', the argument 'factor' must be above 0 and below 1, "
+                f"For '{caller()}', the argument 'factor' must be above 0 and below 1, "
                 f"but got {factor}."
             )
         check_arguments(ReduceLROnPlateau.__init__, locals())
@@ -99,7 +97,7 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check the metric and the learning rate of the run, and reset the best value."""
         self._monitored.check_available(run_context)
-        learning_rate_of(run_context, _CALLER)
+        learning_rate_of(run_context)
         self.reset_state()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
@@ -120,7 +118,7 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
                 self.wait = 0
 
     def _reduce(self, run_context: RunContext) -> None:
-        rate = learning_rate_of(run_context, _CALLER)
+        rate = learning_rate_of(run_context)
         old = as_float32(rate)
         if old <= np.float32(self.min_lr):
             return
@@ -129,4 +127,4 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
         rate.set_data(float(new))
         if self.verbose and run_context.is_chief:
             epoch = run_context.original_args().cur_epoch_num
-            print(f"Epoch {epoch:05d}: {_CALLER} reducing learning rate to {new!s}.", flush=True)
+            print(f"Epoch {epoch:05d}: {caller()} reducing learning rate to {new!s}.", flush=True)

@@ -28,11 +28,10 @@ from minispore.train.summary.summary_record import (
     check_folder,
     check_keys,
 )
-from minispore.utils.checks import as_items, check_arguments, check_int, check_type
+from minispore.utils.checks import as_items, caller, check_arguments, check_int, check_type
 
 _Array = NDArray[np.generic]
 
-_CALLER: Final = "SummaryCollector"
 _SWITCHES: Final = (
     "collect_metric",
     "collect_graph",
@@ -64,12 +63,12 @@ def _check_specified(value: object) -> dict[str, object]:
         NotImplementedError: The graph of the dataset is requested.
     """
     keys = (*_SWITCHES, "histogram_regular", "collect_landscape")
-    specified = check_keys(value, keys, "collect_specified_data", _CALLER)
+    specified = check_keys(value, keys, "collect_specified_data")
     for key in _SWITCHES:
-        check_type(specified.get(key, False), bool, key, _CALLER)
+        check_type(specified.get(key, False), bool, key)
     if specified.get("collect_dataset_graph"):
         raise NotImplementedError(
-            f"For '{_CALLER}', 'collect_dataset_graph' must be False: graphs of datasets are not "
+            f"For '{caller()}', 'collect_dataset_graph' must be False: graphs of datasets are not "
             "written. 'custom_lineage_data' can describe what a run is trained on."
         )
     return specified
@@ -77,13 +76,13 @@ def _check_specified(value: object) -> dict[str, object]:
 
 def _histogram_pattern(pattern: object) -> str | None:
     """Return the pattern of the parameters with histograms: None for the first, "" for none."""
-    regular = check_type(pattern, str, "histogram_regular", _CALLER, allow_none=True)
+    regular = check_type(pattern, str, "histogram_regular", allow_none=True)
     try:
         re.compile(regular or "")
     except re.error as error:
         raise ValueError(
-            f"For '{_CALLER}', the value of 'histogram_regular' is not a valid regular expression: "
-            f"{error}."
+            f"For '{caller()}', the value of 'histogram_regular' is not a valid regular "
+            f"expression: {error}."
         ) from None
     return regular
 
@@ -166,11 +165,11 @@ class SummaryCollector(Callback):
         super().__init__()
         arguments = dict(locals())
         check_arguments(SummaryCollector.__init__, arguments)
-        self._folder = check_folder(summary_dir, "summary_dir", _CALLER)
+        self._folder = check_folder(summary_dir, "summary_dir")
         for name in ("collect_freq", "num_process", "collect_tensor_freq", "max_file_size"):
             if arguments[name] is not None:
                 check_int(arguments[name], name, low=1)
-        check_export_options(export_options, _CALLER)
+        check_export_options(export_options)
         specified = _check_specified(
             {} if collect_specified_data is None else collect_specified_data
         )
@@ -179,11 +178,11 @@ class SummaryCollector(Callback):
             specified.get("histogram_regular", None if keep_default_action else "")
         )
         landscape = specified.get("collect_landscape")
-        options = None if landscape is None else read_landscape_options(landscape, _CALLER)
+        options = None if landscape is None else read_landscape_options(landscape)
         self._landscape = None if options is None else LandscapeSaver(self._folder, options)
         self._custom = {}
         if custom_lineage_data is not None:
-            self._custom = check_custom(custom_lineage_data, _CALLER)
+            self._custom = check_custom(custom_lineage_data)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self._freq = collect_freq
         self._auto_tensors = collect_tensor_freq is None
@@ -223,7 +222,7 @@ class SummaryCollector(Callback):
         Raises:
             ValueError: The checkpoints are missing or have the wrong type.
         """
-        files = read_dict_field(state, "landscape_files", str, _CALLER)
+        files = read_dict_field(state, "landscape_files", str)
         if self._landscape is not None:
             self._landscape.files = files
 

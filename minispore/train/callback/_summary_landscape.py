@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
 from minispore.utils.atomic import atomic_write, regular
-from minispore.utils.checks import as_items, check_int, check_one_of, check_type
+from minispore.utils.checks import as_items, caller, check_int, check_one_of, check_type
 
-_CALLER: Final = "SummaryLandscape"
-_METHOD: Final = "SummaryLandscape.gen_landscapes_with_multi_process"
 _FOLDER: Final = "ckpt_dir"
 _METADATA: Final = "train_metadata.json"
 _MAX_NUMBER: Final = 2**63 - 1  # the largest integer in an event file
@@ -47,33 +45,33 @@ class LandscapeOptions(NamedTuple):
     intervals: list[list[int]] | None = None
 
 
-def read_landscape_options(value: object, caller: str) -> LandscapeOptions:
+def read_landscape_options(value: object) -> LandscapeOptions:
     """Return the options of a `collect_landscape` dict; raise TypeError or ValueError."""
-    items = check_keys(value, _KEYS, "collect_landscape", caller)
+    items = check_keys(value, _KEYS, "collect_landscape")
     create = items.pop("create_landscape", {})
-    created = check_keys(create, ("train", "result"), "create_landscape", caller)
+    created = check_keys(create, ("train", "result"), "create_landscape")
     options = LandscapeOptions(**items, **created)
-    check_int(options.landscape_size, "landscape_size", caller, low=4, high=255)
-    check_type(options.unit, str, "unit", caller)
-    check_one_of(options.unit, ("step", "epoch"), "unit", caller)
-    check_int(options.num_samples, "num_samples", caller, low=1)
-    check_type(options.train, bool, "train", caller)
-    check_type(options.result, bool, "result", caller)
+    check_int(options.landscape_size, "landscape_size", low=4, high=255)
+    check_type(options.unit, str, "unit")
+    check_one_of(options.unit, ("step", "epoch"), "unit")
+    check_int(options.num_samples, "num_samples", low=1)
+    check_type(options.train, bool, "train")
+    check_type(options.result, bool, "result")
     if "intervals" in items:
-        _check_intervals(options.intervals, caller)
+        _check_intervals(options.intervals)
     return options
 
 
-def _check_intervals(value: object, caller: str) -> None:
-    for interval in check_type(value, list, "intervals", caller):
-        numbers = check_type(interval, list, "each interval of intervals", caller)
+def _check_intervals(value: object) -> None:
+    for interval in check_type(value, list, "intervals"):
+        numbers = check_type(interval, list, "each interval of intervals")
         if len(numbers) < 3:
             raise ValueError(
-                f"For '{caller}', each interval of 'intervals' must have at least three numbers, "
+                f"For '{caller()}', each interval of 'intervals' must have at least three numbers, "
                 f"but got {numbers}."
             )
         for number in numbers:
-            check_type(number, int, "each number of intervals", caller)
+            check_type(number, int, "each number of intervals")
 
 
 class LandscapeSaver:
@@ -173,12 +171,12 @@ def read_metadata(path: str) -> LandscapeMetadata:
             {_parse_number(name): _as_file_name(file) for name, file in files.items()},
             _as_number(items.get("step_per_epoch"), "step_per_epoch"),
             collected,
-            read_landscape_options(collected, _CALLER),
+            read_landscape_options(collected),
         )
     except (ValueError, TypeError, RecursionError) as error:
         # The message may quote a value of any length.
         reason = str(error)[:500].removesuffix(".")
-        raise ValueError(f"For '{_METHOD}', the file '{path}' is invalid: {reason}.") from error
+        raise ValueError(f"For '{caller()}', the file '{path}' is invalid: {reason}.") from error
 
 
 def _as_object(value: object, name: str) -> dict[str, object]:
@@ -261,8 +259,10 @@ class SummaryLandscape:
     Source: MindSpore's `mindspore.SummaryLandscape`.
     """
 
+    _name_in_errors: ClassVar[str] = "{kind}.{method}"
+
     def __init__(self, summary_dir: str) -> None:
-        self._folder = check_folder(summary_dir, "summary_dir", _CALLER)
+        self._folder = check_folder(summary_dir, "summary_dir")
 
     def clean_ckpt(self) -> None:
         """Remove the saved parameters."""
@@ -294,16 +294,16 @@ class SummaryLandscape:
         """
         if not callable(callback_fn):
             raise TypeError(
-                f"For '{_METHOD}', the argument 'callback_fn' must be a function, "
+                f"For '{caller()}', the argument 'callback_fn' must be a function, "
                 f"but got {callback_fn!r} of type {type(callback_fn).__name__}."
             )
-        check_type(device_ids, list, "device_ids", _METHOD, allow_none=True)
+        check_type(device_ids, list, "device_ids", allow_none=True)
         for number in device_ids or []:
-            check_type(number, int, "device_ids", _METHOD)
-        folder = self._folder if output is None else check_folder(output, "output", _CALLER)
+            check_type(number, int, "device_ids")
+        folder = self._folder if output is None else check_folder(output, "output")
         changes = _check_changes({} if collect_landscape is None else collect_landscape)
         metadata = read_metadata(os.path.join(self._folder, _FOLDER, _METADATA))
-        options = read_landscape_options({**metadata.collected, **changes}, _CALLER)
+        options = read_landscape_options({**metadata.collected, **changes})
         metadata = metadata._replace(options=options)
         loss = _LossFunction(callback_fn, metadata.options.num_samples)
         with SummaryRecord(folder) as record:
@@ -327,7 +327,7 @@ def _of_training(
     numbers = [n for n in interval if n in metadata.files]
     if len(numbers) < 2:
         raise ValueError(
-            f"For '{_METHOD}', of the {options.unit}s {list(interval)} only {numbers} were saved; "
+            f"For '{caller()}', of the {options.unit}s {list(interval)} only {numbers} were saved; "
             "a trajectory needs two."
         )
     points = [loss.load(metadata.files[n]) for n in numbers]
@@ -350,7 +350,7 @@ def _of_training(
 def _of_result(metadata: LandscapeMetadata, loss: "_LossFunction") -> Landscape:
     """Return the landscape around the final parameters."""
     if not metadata.files:
-        raise ValueError(f"For '{_METHOD}', no parameters were saved.")
+        raise ValueError(f"For '{caller()}', no parameters were saved.")
     end = loss.load(metadata.files[max(metadata.files)])
     plane = planes.random_plane(planes.unravel(end, loss.arrays), generator("landscape"))
     x = y = np.linspace(-1.0, 1.0, metadata.options.landscape_size)
@@ -369,18 +369,18 @@ class _LossFunction:
         items = as_items(callback_fn())
         if items is None or len(items) != 4:
             raise TypeError(
-                f"For '{_METHOD}', 'callback_fn' must return a model, a network, a dataset and "
+                f"For '{caller()}', 'callback_fn' must return a model, a network, a dataset and "
                 "the model's metrics."
             )
         model, network, dataset, metrics = items
-        self._parameters = check_type(network, Cell, "network", _METHOD).trainable_params()
-        check_type(metrics, dict, "metrics", _METHOD)
+        self._parameters = check_type(network, Cell, "network").trainable_params()
+        check_type(metrics, dict, "metrics")
         named = cast("dict[str, object]", metrics)
         self._model = cast("_SupportsEval", model)
-        self._data = _FirstBatches(check_dataset(dataset, "dataset", _METHOD), samples)
+        self._data = _FirstBatches(check_dataset(dataset, "dataset"), samples)
         name = next((key for key, metric in named.items() if isinstance(metric, Loss)), None)
         if name is None:
-            raise ValueError(f"For '{_METHOD}', the metrics {sorted(named)} contain no 'Loss'.")
+            raise ValueError(f"For '{caller()}', the metrics {sorted(named)} contain no 'Loss'.")
         self._name = name
         self.arrays = {p.name: p.asnumpy() for p in self._parameters}
 
@@ -389,7 +389,7 @@ class _LossFunction:
         saved = load_checkpoint(path)
         missing = [name for name in self.arrays if name not in saved]
         if missing:
-            raise ValueError(f"For '{_METHOD}', the checkpoint '{path}' has no {missing}.")
+            raise ValueError(f"For '{caller()}', the checkpoint '{path}' has no {missing}.")
         return planes.ravel({n: cast("Parameter", saved[n]).asnumpy() for n in self.arrays})
 
     def __call__(self, vector: planes.Floats) -> float:
@@ -424,11 +424,11 @@ class _FirstBatches:
 
 def _check_changes(changes: object) -> dict[str, object]:
     """Return options that replace saved ones; raise TypeError or ValueError for others."""
-    read_landscape_options(changes, _CALLER)
+    read_landscape_options(changes)
     changed = cast("dict[str, object]", changes)
     fixed = {"unit", "intervals"} & changed.keys()
     if fixed:
         raise ValueError(
-            f"For '{_METHOD}', {sorted(fixed)} are as they were when the parameters were saved."
+            f"For '{caller()}', {sorted(fixed)} are as they were when the parameters were saved."
         )
     return changed

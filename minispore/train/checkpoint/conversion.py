@@ -10,7 +10,7 @@ from minispore.train.checkpoint.loading import open_checkpoint
 from minispore.train.checkpoint.protobuf import WireError
 from minispore.train.checkpoint.saving import write_file
 from minispore.train.checkpoint.storage import by_unique_name, stored_content
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import caller, check_int, check_type
 from minispore.utils.warn import warn_at_caller
 
 
@@ -103,40 +103,42 @@ def _convert(
     file_name_regex: str | None,
     processes_num: int,
 ) -> None:
-    caller = f"{source}_to_{target}"
-    check_type(file_path, (str, os.PathLike), "file_path", caller)
-    check_type(save_path, (str, os.PathLike), "save_path", caller, allow_none=True)
-    check_type(name_map, Mapping, "name_map", caller, allow_none=True)
+    check_type(file_path, (str, os.PathLike), "file_path")
+    check_type(save_path, (str, os.PathLike), "save_path", allow_none=True)
+    check_type(name_map, Mapping, "name_map", allow_none=True)
     for name in chain.from_iterable((name_map or {}).items()):
-        check_type(name, str, "a name in name_map", caller)
-    check_type(file_name_regex, str, "file_name_regex", caller, allow_none=True)
-    check_int(processes_num, "processes_num", caller, low=1)
+        check_type(name, str, "a name in name_map")
+    check_type(file_name_regex, str, "file_name_regex", allow_none=True)
+    check_int(processes_num, "processes_num", low=1)
     background.wait()
     root = os.fspath(file_path)
-    paths = list(_files(root, source, caller))
+    paths = list(_files(root, source))
     try:
         pattern = re.compile(file_name_regex or "")
     except re.error as error:
         raise ValueError(
-            f"For '{caller}', the argument 'file_name_regex' is not a regular expression: {error}."
+            f"For '{caller()}', the argument 'file_name_regex' is not a regular expression: "
+            f"{error}."
         ) from error
     selected = [p for p in paths if pattern.search(os.path.basename(p))]
     if not selected:
         raise ValueError(
-            f"For '{caller}', there must be a '.{source}' file in 'file_path' that "
+            f"For '{caller()}', there must be a '.{source}' file in 'file_path' that "
             f"'file_name_regex' matches, but got '{root}' and {file_name_regex!r}."
         )
     top = root if os.path.isdir(root) else os.path.dirname(root)
     out = top if save_path is None else os.fspath(save_path)
     if os.path.exists(out) and not os.path.isdir(out):
-        raise ValueError(f"For '{caller}', the argument 'save_path' must be a folder, not '{out}'.")
+        raise ValueError(
+            f"For '{caller()}', the argument 'save_path' must be a folder, not '{out}'."
+        )
     for path in selected:
         new = os.path.join(out, os.path.relpath(path, top)).removesuffix(source) + target
         os.makedirs(os.path.dirname(new) or ".", exist_ok=True)
-        _convert_file(path, new, source, target, name_map or {}, caller)
+        _convert_file(path, new, source, target, name_map or {})
 
 
-def _files(path: str, source: str, caller: str) -> Iterator[str]:
+def _files(path: str, source: str) -> Iterator[str]:
     """Yield the files to convert, sorted by name."""
     if os.path.isdir(path):
         inside = [os.path.join(path, name) for name in sorted(os.listdir(path))]
@@ -145,30 +147,30 @@ def _files(path: str, source: str, caller: str) -> Iterator[str]:
             names = (name for name in sorted(os.listdir(folder)) if name.endswith(f".{source}"))
             yield from filter(os.path.isfile, (os.path.join(folder, name) for name in names))
     elif not os.path.isfile(path):
-        raise ValueError(f"For '{caller}', there is no file or folder '{path}'.")
+        raise ValueError(f"For '{caller()}', there is no file or folder '{path}'.")
     elif not path.endswith(f".{source}"):
-        raise ValueError(f"For '{caller}', the file '{path}' must end with '.{source}'.")
+        raise ValueError(f"For '{caller()}', the file '{path}' must end with '.{source}'.")
     else:
         yield path
 
 
 def _convert_file(
-    path: str, new_path: str, source: str, target: str, names: Mapping[str, str], caller: str
+    path: str, new_path: str, source: str, target: str, names: Mapping[str, str]
 ) -> None:
     with open_checkpoint(path, source) as (file, entries, has_crc):
         unused = names.keys() - entries.keys()
         if unused:
             warn_at_caller(
-                f"For '{caller}', '{path}' has no values of these names in 'name_map': "
+                f"For '{caller()}', '{path}' has no values of these names in 'name_map': "
                 f"{', '.join(sorted(unused))}."
             )
         contents = by_unique_name(
             ((names.get(n, n), stored_content(file, e)) for n, e in entries.items()),
-            f"For '{caller}', 'name_map' gives two values of '{path}'",
+            f"For '{caller()}', 'name_map' gives two values of '{path}'",
         )
         try:
             write_file(new_path, contents.items(), has_crc, target)
         except WireError:  # the file was changed while it was read
             raise
         except ValueError as error:
-            raise ValueError(f"For '{caller}', '{path}' cannot be converted: {error}") from error
+            raise ValueError(f"For '{caller()}', '{path}' cannot be converted: {error}") from error

@@ -16,13 +16,12 @@ from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Entry, load
 from minispore.utils.atomic import regular
-from minispore.utils.checks import as_items, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_type, describe_value
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 
 Choice = Callable[[str], bool]
 Loaded = dict[str, Parameter | str]
-_CALLER = "load_checkpoint"
 
 
 def load_checkpoint(
@@ -79,13 +78,13 @@ def load_checkpoint(
 
     Source: MindSpore's `mindspore.load_checkpoint`.
     """
-    check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name", _CALLER)
-    check_type(net, Cell, "net", _CALLER, allow_none=True)
-    check_storage(_CALLER, False, dec_key, dec_mode, crc_check, format)
-    check_kind(remove_redundancy, bool, "remove_redundancy", _CALLER)
+    check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name")
+    check_type(net, Cell, "net", allow_none=True)
+    check_storage("dec", False, dec_key, dec_mode, crc_check, format)
+    check_kind(remove_redundancy, bool, "remove_redundancy")
     if not (choice_func is None or callable(choice_func)):
         raise ValueError(
-            f"For '{_CALLER}', the argument 'choice_func' must be a function or None, but got "
+            f"For '{caller()}', the argument 'choice_func' must be a function or None, but got "
             f"{describe_value(choice_func)}."
         )
     path = os.fspath(ckpt_file_name)
@@ -93,7 +92,7 @@ def load_checkpoint(
     loaded = _read(path, choose, crc_check, format)
     if not loaded:
         raise ValueError(
-            f"For '{_CALLER}', no value is loaded from the checkpoint file '{path}': it has none, "
+            f"For '{caller()}', no value is loaded from the checkpoint file '{path}': it has none, "
             "or 'specify_prefix', 'filter_prefix' or 'choice_func' exclude all."
         )
     if net is not None:
@@ -105,7 +104,7 @@ def load_checkpoint(
         if missing:
             names = ", ".join(missing)
             warn_at_caller(
-                f"For '{_CALLER}', '{path}' does not hold these parameters of the net: {names}."
+                f"For '{caller()}', '{path}' does not hold these parameters of the net: {names}."
             )
     return loaded
 
@@ -136,7 +135,7 @@ def _prefixes(value: object, argument: str) -> tuple[str, ...]:
 def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
     if not path.endswith(f".{format_}"):
         raise ValueError(
-            f"For '{_CALLER}', the name of a file of the format {format_!r} must end with "
+            f"For '{caller()}', the name of a file of the format {format_!r} must end with "
             f"'.{format_}', but got '{path}'."
         )
     background.wait_for(path)
@@ -144,13 +143,13 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
         what = "does not exist"
         if os.path.exists(path):
             what = "is a folder" if os.path.isdir(path) else "is not a regular file"
-        raise ValueError(f"For '{_CALLER}', the checkpoint file '{path}' {what}.")
+        raise ValueError(f"For '{caller()}', the checkpoint file '{path}' {what}.")
     with open_checkpoint(path, format_) as (file, entries, has_crc):
         if "" in entries:
             raise WireError("it has a value without a name")
         loaded = {name: _load(file, name, entry) for name, entry in entries.items() if choose(name)}
     if crc_check and not has_crc:
-        warn_at_caller(f"For '{_CALLER}', the checkpoint file '{path}' has no check sum.")
+        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no check sum.")
     return loaded
 
 

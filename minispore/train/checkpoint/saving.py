@@ -14,11 +14,10 @@ from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import background
 from minispore.train.checkpoint.storage import Content, Value, by_unique_name
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_one_of, check_type, is_mapping, is_sequence
+from minispore.utils.checks import caller, check_one_of, check_type, is_mapping, is_sequence
 
 # As in MindSpore: the owner may read a checkpoint.
 PERMISSIONS = 0o400
-_CALLER = "save_checkpoint"
 # Arguments of MindSpore that have no effect here.
 _IGNORED = {"global_step_num", "remove_redundancy"}
 _FORMATS = ("ckpt", "safetensors")
@@ -90,10 +89,10 @@ def save_checkpoint(
     """
     if kwargs.keys() - _IGNORED:
         names = ", ".join(map(repr, sorted(kwargs.keys() - _IGNORED)))
-        raise TypeError(f"For '{_CALLER}', there is no argument {names}.")
-    check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name", _CALLER)
-    check_type(integrated_save, bool, "integrated_save", _CALLER)
-    check_storage(_CALLER, async_save, enc_key, enc_mode, crc_check, format)
+        raise TypeError(f"For '{caller()}', there is no argument {names}.")
+    check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name")
+    check_type(integrated_save, bool, "integrated_save")
+    check_storage("enc", async_save, enc_key, enc_mode, crc_check, format)
     values = _values_of(save_obj) | appended(append_dict)
     if choice_func is not None:
         values = {name: value for name, value in values.items() if choice_func(name)}
@@ -186,11 +185,11 @@ def _values_of(save_obj: object) -> _Values:
     )
 
 
-def appended(append_dict: object, caller: str = "save_checkpoint") -> _Values:
+def appended(append_dict: object) -> _Values:
     """Return the values of an `append_dict` with the dtypes that MindSpore stores."""
-    check_type(append_dict, Mapping, "append_dict", caller, allow_none=True)
+    check_type(append_dict, Mapping, "append_dict", allow_none=True)
     items = append_dict.items() if is_mapping(append_dict) else ()
-    return {_name(name, caller): _scalar(name, value, caller) for name, value in items}
+    return {_name(name): _scalar(name, value) for name, value in items}
 
 
 def _on_host(values: _Values) -> Iterator[tuple[str, Value]]:
@@ -208,33 +207,25 @@ def _snapshot(values: _Values) -> dict[str, Value]:
 
 
 def check_storage(
-    caller: str,
-    async_save: object,
-    key: object,
-    mode: object,
-    crc_check: object,
-    format: object,
+    prefix: str, async_save: object, key: object, mode: object, crc_check: object, format: object
 ) -> None:
     """Check the arguments that saving, loading and `CheckpointConfig` have in common."""
-    prefix = "dec" if caller == "load_checkpoint" else "enc"
-    check_type(async_save, (bool, str), "async_save", caller)
-    check_kind(key, bytes, f"{prefix}_key", caller, allow_none=True)
-    check_kind(mode, str, f"{prefix}_mode", caller)
-    check_kind(crc_check, bool, "crc_check", caller)
-    check_one_of(format, _FORMATS, "format", caller)
-    check_one_of(async_save, (True, False, "thread", "process"), "async_save", caller)
+    check_type(async_save, (bool, str), "async_save")
+    check_kind(key, bytes, f"{prefix}_key", allow_none=True)
+    check_kind(mode, str, f"{prefix}_mode")
+    check_kind(crc_check, bool, "crc_check")
+    check_one_of(format, _FORMATS, "format")
+    check_one_of(async_save, (True, False, "thread", "process"), "async_save")
     if key is not None:
         raise NotImplementedError(
-            f"For '{caller}', '{prefix}_key' must be None: minispore has no encryption."
+            f"For '{caller()}', '{prefix}_key' must be None: minispore has no encryption."
         )
 
 
-def check_kind(
-    value: object, kind: type, name: str, caller: str, *, allow_none: bool = False
-) -> None:
+def check_kind(value: object, kind: type, name: str, *, allow_none: bool = False) -> None:
     """Raise ValueError, as MindSpore does for some arguments, if a value has another type."""
     try:
-        check_type(value, kind, name, caller, allow_none=allow_none)
+        check_type(value, kind, name, allow_none=allow_none)
     except TypeError as error:
         raise ValueError(str(error)) from None
 
@@ -252,11 +243,11 @@ def _named(item: object) -> tuple[str, Tensor]:
     )
 
 
-def _name(name: object, caller: str = "save_checkpoint") -> str:
+def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"For '{caller}', a name must be a str, but got {name!r}.")
+        raise TypeError(f"For '{caller()}', a name must be a str, but got {name!r}.")
     if not name:
-        raise ValueError(f"For '{caller}', a name must not be empty.")
+        raise ValueError(f"For '{caller()}', a name must not be empty.")
     return name
 
 
@@ -272,7 +263,7 @@ def _value(name: object, value: object) -> Tensor | Value:
     )
 
 
-def _scalar(name: object, value: object, caller: str) -> Tensor | Value:
+def _scalar(name: object, value: object) -> Tensor | Value:
     """Return a value of an `append_dict`: Python's numbers as Int64, Float32 and Bool."""
     if isinstance(value, Tensor | str):
         return value
@@ -280,12 +271,12 @@ def _scalar(name: object, value: object, caller: str) -> Tensor | Value:
         return np.array(value)
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise ValueError(f"For '{caller}', {name!r} must fit in int64, but got {value}.")
+            raise ValueError(f"For '{caller()}', {name!r} must fit in int64, but got {value}.")
         return np.array(value, np.int64)
     if isinstance(value, float):
         with np.errstate(over="ignore"):
             return np.array(value).astype(np.float32)
     raise TypeError(
-        f"For '{caller}', the value of {name!r} in 'append_dict' must be an int, float, "
+        f"For '{caller()}', the value of {name!r} in 'append_dict' must be an int, float, "
         f"bool, str, Parameter or Tensor, but got {type(value).__name__}."
     )

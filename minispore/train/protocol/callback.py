@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 from minispore.train.protocol.run_context import RunContext
 from minispore.utils.checks import describe_value
@@ -89,6 +89,8 @@ class Callback:
 
     Source: MindSpore's `mindspore.train.Callback`.
     """
+
+    _name_in_errors: ClassVar[str] = "{kind}"
 
     chief_only: bool = False
 

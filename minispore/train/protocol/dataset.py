@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol, TypeGuard, runtime_checkable
+from typing import ClassVar, Final, Protocol, TypeGuard, runtime_checkable
 
 from minispore.common import Tensor
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.train.resume.training_state import read_field
-from minispore.utils.checks import describe_value, is_mapping, is_sequence
+from minispore.utils.checks import caller, describe_value, is_mapping, is_sequence
 
 _MAX_COUNT: Final = 2**63
 
@@ -93,13 +93,12 @@ def _is_batch_iterable(value: object) -> TypeGuard[BatchIterable]:
     return ordered and isinstance(value, Sized) and isinstance(value, Iterable)
 
 
-def check_dataset(dataset: object, name: str, caller: str) -> DatasetLike:
+def check_dataset(dataset: object, name: str) -> DatasetLike:
     """Return `dataset` as a dataset, if it has at least one batch.
 
     Args:
         dataset: The value to check.
         name: The name of the argument, for the error.
-        caller: The name of the function, for the error.
 
     Returns:
         `dataset` itself, or with the methods of a dataset if it is a sized iterable.
@@ -109,22 +108,24 @@ def check_dataset(dataset: object, name: str, caller: str) -> DatasetLike:
         ValueError: It has no batch.
 
     Examples:
-        >>> check_dataset(1.0, "train_dataset", "Model.train")
+        >>> def train(data: object) -> DatasetLike:
+        ...     return check_dataset(data, "train_dataset")
+        >>> train(1.0)
         Traceback (most recent call last):
-        TypeError: For 'Model.train', the argument 'train_dataset' must be a dataset or ...
-        >>> check_dataset([([1.0], [0])], "train_dataset", "Model.train").get_dataset_size()
+        TypeError: For 'train', the argument 'train_dataset' must be a dataset or ...
+        >>> train([([1.0], [0])]).get_dataset_size()
         1
     """
     if not isinstance(dataset, DatasetLike):
         if not _is_batch_iterable(dataset):
             raise TypeError(
-                f"For '{caller}', the argument '{name}' must be a dataset or a sized iterable of "
+                f"For '{caller()}', the argument '{name}' must be a dataset or a sized iterable of "
                 f"batches, such as a list of tuples or a data loader, but got {dataset!r} of type "
                 f"{type(dataset).__name__}."
             )
         dataset = IterableDataset(dataset)
     if dataset.get_dataset_size() == 0:
-        raise ValueError(f"For '{caller}', the argument '{name}' holds no batch: {dataset!r}.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' holds no batch: {dataset!r}.")
     return dataset
 
 
@@ -175,6 +176,8 @@ class EpochIterator:
         1 [[1, 2], [3]]
     """
 
+    _name_in_errors: ClassVar[str] = "{kind}"
+
     _taken: int  # batches of the current epoch so far
     _ended: bool  # whether these are all
 
@@ -211,10 +214,9 @@ class EpochIterator:
         Raises:
             ValueError: The position is damaged, or not one of this dataset.
         """
-        caller = "EpochIterator"
-        number, taken = (read_field(state, key, int, caller) for key in ("number", "taken"))
-        closed, ended = (read_field(state, key, bool, caller) for key in ("closed", "ended"))
-        begin, position = (read_field(state, key, dict, caller) for key in ("begin", "source"))
+        number, taken = (read_field(state, key, int) for key in ("number", "taken"))
+        closed, ended = (read_field(state, key, bool) for key in ("closed", "ended"))
+        begin, position = (read_field(state, key, dict) for key in ("begin", "source"))
         if not -1 <= number < self._num_epochs or not 0 <= taken < _MAX_COUNT:
             raise ValueError(f"There is no batch {taken} of epoch {number + 1}.")
         self._number, self._next = number, number + closed

@@ -5,14 +5,14 @@ import numpy as np
 from minispore.common import Parameter
 from minispore.nn import Optimizer
 from minispore.train.protocol.run_context import RunContext
+from minispore.utils.checks import caller
 
 
-def learning_rate_of(run_context: RunContext, caller: str) -> Parameter:
+def learning_rate_of(run_context: RunContext) -> Parameter:
     """Return the parameter that holds the learning rate of the run's optimizer.
 
     Args:
         run_context: The run context.
-        caller: The name of the callback, for the error.
 
     Returns:
         The optimizer's parameter, a scalar: `set_data` changes the rate of the next step.
@@ -23,7 +23,7 @@ def learning_rate_of(run_context: RunContext, caller: str) -> Parameter:
     Examples:
         >>> from minispore import nn
         >>> optimizer = nn.SGD(nn.Dense(2, 1).trainable_params(), learning_rate=0.5)
-        >>> learning_rate_of(RunContext({"optimizer": optimizer}), "MyCallback").item()
+        >>> learning_rate_of(RunContext({"optimizer": optimizer})).item()
         0.5
     """
     params = run_context.original_args()
@@ -31,12 +31,12 @@ def learning_rate_of(run_context: RunContext, caller: str) -> Parameter:
     if optimizer is None:  # the network may do the training step, as a TrainOneStepCell does
         optimizer = getattr(params.train_network, "optimizer", None)
     if not isinstance(optimizer, Optimizer):
-        raise ValueError(f"For '{caller}', there must be an optimizer, but the run has none.")
+        raise ValueError(f"For '{caller()}', there must be an optimizer, but the run has none.")
     rate = optimizer.learning_rate
     if not isinstance(rate, Parameter):
         raise ValueError(
-            f"For '{caller}', the optimizer must have one learning rate that nothing else changes: "
-            f"{caller} does not support dynamic learning rate and group learning rate."
+            f"For '{caller()}', the optimizer must have one learning rate that nothing else "
+            f"changes: {caller()} does not support dynamic learning rate and group learning rate."
         )
     return rate
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from minispore.common import Tensor
 from minispore.engine.array import NUMPY_TYPES
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
-from minispore.utils.checks import as_items, check_number, check_one_of, check_type
+from minispore.utils.checks import as_items, caller, check_number, check_one_of, check_type
 
 # Words in the names of metrics for which smaller is better.
 _SMALLER_IS_BETTER = {"distance", "err", "error", "loss", "mae", "mse", "perplexity", "rmse"}
@@ -21,7 +21,6 @@ class MonitoredMetric:
     """A value of a run that a callback monitors, and the direction in which it improves.
 
     Args:
-        caller: The name of the callback, for errors.
         monitor: The name of the value: "loss" for the training's loss, or a result of the
             evaluation of `Model.fit`: "eval_loss" or a metric.
         mode: "min", "max", or "auto" to infer the direction from the name.
@@ -35,17 +34,18 @@ class MonitoredMetric:
         ValueError: `mode` is unknown, or `min_delta` is NaN.
 
     Examples:
-        >>> accuracy = MonitoredMetric("EarlyStopping", "accuracy", "auto", 0.25)
+        >>> accuracy = MonitoredMetric("accuracy", "auto", 0.25)
         >>> accuracy.worst, accuracy.is_improvement(0.75, 0.25), accuracy.is_improvement(0.5, 0.25)
         (-inf, True, False)
     """
 
-    def __init__(self, caller: str, monitor: str, mode: str, min_delta: float = 0.0) -> None:
-        self.name: str = check_type(monitor, str, "monitor", caller)
-        check_type(mode, str, "mode", caller)
-        check_one_of(mode, ("auto", "min", "max"), "mode", caller)
-        self.caller: str = caller
-        self.min_delta: float = abs(check_number(min_delta, "min_delta", caller))
+    _name_in_errors: ClassVar[str] = ""  # the callback is named
+
+    def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
+        self.name: str = check_type(monitor, str, "monitor")
+        check_type(mode, str, "mode")
+        check_one_of(mode, ("auto", "min", "max"), "mode")
+        self.min_delta: float = abs(check_number(min_delta, "min_delta"))
         if mode == "auto":
             smaller = _SMALLER_IS_BETTER.intersection(re.split(r"[^a-z]+", monitor.lower()))
             mode = "min" if smaller else "max"
@@ -89,7 +89,7 @@ class MonitoredMetric:
         known = list(dict.fromkeys(["loss", *names]))
         nearest = get_close_matches(self.name, known)
         raise ValueError(
-            f"For '{self.caller}', the argument 'monitor' must be one of what this run measures, "
+            f"For '{caller()}', the argument 'monitor' must be one of what this run measures, "
             f"{', '.join(map(repr, known))}, but got {self.name!r}."
             + (f" Did you mean {nearest[0]!r}?" if nearest else "")
             + ("" if names else " Only 'Model.fit' with a 'valid_dataset' evaluates.")
@@ -99,7 +99,7 @@ class MonitoredMetric:
         array = as_array(value)
         if array is None or array.size != 1 or array.dtype.kind not in "biuf":
             raise ValueError(
-                f"For '{self.caller}', the value of 'monitor' must be a single number, "
+                f"For '{caller()}', the value of 'monitor' must be a single number, "
                 f"but {self.name!r} is {value!r}."
             )
         return float(array.item())

@@ -315,8 +315,8 @@ class RunContext:
             ...             lambda gradients: ops.clip_by_global_norm(gradients, 1.0)
             ...         )
         """
-        step, caller = self._original_args.get("train_network"), "register_gradient_hook"
-        step = check_type(step, TrainOneStepCell, "train_network", caller)
+        step = self._original_args.get("train_network")
+        step = check_type(step, TrainOneStepCell, "train_network")
         self._gradient_hooks.append(step.register_gradient_hook(hook))
 
     def remove_gradient_hooks(self) -> None:

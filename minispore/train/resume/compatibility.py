@@ -16,7 +16,7 @@ from minispore.train.resume.training_state import (
 )
 from minispore.utils.warn import warn_at_caller
 
-_CALLER: Final = "resume"
+_OWNER: Final = "resume"
 _MAX_COUNT: Final = 2**63
 
 
@@ -76,7 +76,7 @@ def _check_fields(values: TrainingValues) -> None:
     """Raise ValueError unless every field is there and of the type that it is saved with."""
     for key, kind in get_type_hints(TrainingValues).items():
         if key in values or key not in TrainingValues.__optional_keys__:
-            value = read_value(values, key, kind, _CALLER)
+            value = read_value(values, key, kind, _OWNER)
             if kind is int and isinstance(value, int) and not 0 <= value < _MAX_COUNT:
                 raise ValueError(f"its '{key}' is {value}.")
     states = values["states"]
@@ -173,7 +173,7 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, matched: Sequence[Callback
             continue
         try:
             changed.append((callback, callback.state_dict()))
-            callback.load_state_dict(read_field(states, name, dict, _CALLER))
+            callback.load_state_dict(read_field(states, name, dict, _OWNER))
         except Exception as error:
             for other, previous in changed:
                 other.load_state_dict(previous)

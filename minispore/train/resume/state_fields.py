@@ -80,9 +80,8 @@ class StatefulMixin:
 
     def validate_state(self, state: Mapping[str, object]) -> dict[str, object]:
         """Return a copy of the state by attribute names; ValueError if it is invalid."""
-        caller = type(self).__name__
         return {
-            name: read_value(state, field.key, field.kind, caller)
+            name: read_value(state, field.key, field.kind, type(self).__name__)
             for name, field in self._state_fields().items()
         }
 
@@ -92,13 +91,13 @@ class StatefulMixin:
         return {name: value for name, value in attributes if isinstance(value, StateField)}
 
 
-def read_value(state: Mapping[str, object], key: str, kind: type[object], caller: str) -> object:
+def read_value(state: Mapping[str, object], key: str, kind: type[object], owner: str) -> object:
     """Return a copy of `state[key]`; ValueError if it contains a value of another type."""
     container: type[object] | None = get_origin(kind)
-    items: object = read_field(state, key, container or kind, caller)
+    items: object = read_field(state, key, container or kind, owner)
     if container is None:
         return items
-    inner, path = get_args(kind)[-1], f"{caller}.{key}"
+    inner, path = get_args(kind)[-1], f"{owner}.{key}"
     if is_dict(items):
         return {n: read_value({str(n): item}, str(n), inner, path) for n, item in items.items()}
     indexed = {str(i): item for i, item in enumerate(as_items(items) or ())}

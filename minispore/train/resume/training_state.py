@@ -17,7 +17,7 @@ from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.engine.array import is_ndarray
 from minispore.train.serialization import load_checkpoint
-from minispore.utils.checks import is_dict, is_list, is_mapping, is_sequence
+from minispore.utils.checks import caller, is_dict, is_list, is_mapping, is_sequence
 
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
@@ -292,22 +292,26 @@ def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> objec
 
 @overload
 def read_field(
-    state: Mapping[str, object], key: str, kind: type[dict[str, object]], caller: str
+    state: Mapping[str, object], key: str, kind: type[dict[str, object]], owner: str | None = None
 ) -> dict[str, object]: ...
 @overload
 def read_field(
-    state: Mapping[str, object], key: str, kind: type[list[object]], caller: str
+    state: Mapping[str, object], key: str, kind: type[list[object]], owner: str | None = None
 ) -> list[object]: ...
 @overload
-def read_field(state: Mapping[str, object], key: str, kind: type[T], caller: str) -> T: ...
-def read_field(state: Mapping[str, object], key: str, kind: type[object], caller: str) -> object:
+def read_field(
+    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
+) -> T: ...
+def read_field(
+    state: Mapping[str, object], key: str, kind: type[object], owner: str | None = None
+) -> object:
     """Return `state[key]`, which must be of type `kind`; an int is accepted for a float.
 
     Args:
         state: The state, as `load_state_dict` receives it.
         key: The key.
         kind: The expected type.
-        caller: The name in the error, such as that of the callback.
+        owner: The name in the error; by default that of the callback.
 
     Returns:
         The value, as a float if `kind` is float.
@@ -323,20 +327,20 @@ def read_field(state: Mapping[str, object], key: str, kind: type[object], caller
         ValueError: For 'EarlyStopping', the state's 'wait' must be of type int, but got 'long'.
     """
     if key not in state:
-        raise ValueError(f"For '{caller}', the state holds no '{key}'.")
+        raise ValueError(f"For '{owner or caller()}', the state holds no '{key}'.")
     value = state[key]
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         raise ValueError(
-            f"For '{caller}', the state's '{key}' must be of type {kind.__name__}, "
+            f"For '{owner or caller()}', the state's '{key}' must be of type {kind.__name__}, "
             f"but got {value!r}."
         )
     return value
 
 
 def read_dict_field(
-    state: Mapping[str, object], key: str, kind: type[T], caller: str
+    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
 ) -> dict[str, T]:
     """Return a copy of `state[key]`, which must be a dict with values of type `kind`.
 
@@ -344,7 +348,7 @@ def read_dict_field(
         state: The state, as `load_state_dict` receives it.
         key: The key.
         kind: The expected type of the values.
-        caller: The name in the error, such as that of the callback.
+        owner: The name in the error; by default that of the callback.
 
     Returns:
         A new dict of the values, converted as by `read_field`.
@@ -356,18 +360,21 @@ def read_dict_field(
         >>> read_dict_field({"best": {"loss": 0.5}}, "best", float, "BestCheckpoint")
         {'loss': 0.5}
     """
-    values = read_field(state, key, dict, caller)
-    return {name: read_field(values, name, kind, f"{caller}.{key}") for name in values}
+    values = read_field(state, key, dict, owner)
+    path = f"{owner or caller()}.{key}"
+    return {name: read_field(values, name, kind, path) for name in values}
 
 
-def read_list_field(state: Mapping[str, object], key: str, kind: type[T], caller: str) -> list[T]:
+def read_list_field(
+    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
+) -> list[T]:
     """Return a copy of `state[key]`, which must be a list with items of type `kind`.
 
     Args:
         state: The state, as `load_state_dict` receives it.
         key: The key.
         kind: The expected type of the items.
-        caller: The name in the error, such as that of the callback.
+        owner: The name in the error; by default that of the callback.
 
     Returns:
         A new list of the items, converted as by `read_field`.
@@ -379,6 +386,6 @@ def read_list_field(state: Mapping[str, object], key: str, kind: type[T], caller
         >>> read_list_field({"epoch": [1, 2]}, "epoch", int, "History")
         [1, 2]
     """
-    items = enumerate(read_field(state, key, list, caller))
+    items = enumerate(read_field(state, key, list, owner))
     indexed = {key: {str(i): item for i, item in items}}
-    return list(read_dict_field(indexed, key, kind, caller).values())
+    return list(read_dict_field(indexed, key, kind, owner).values())

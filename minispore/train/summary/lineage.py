@@ -75,14 +75,14 @@ class EvaluationLineage(NamedTuple):
 Lineage = TrainLineage | EvaluationLineage | Mapping[str, int | float | str]
 
 
-def check_custom(value: object, caller: str) -> dict[str, int | float | str]:
+def check_custom(value: object) -> dict[str, int | float | str]:
     """Return custom lineage data; raise TypeError or ValueError if they cannot be written."""
     name = "custom_lineage_data"
-    for key, item in check_type(value, dict, name, caller).items():
-        check_type(key, str, f"key of {name}", caller)
-        check_type(item, (int, float, str), f"{name}.{key}", caller)
+    for key, item in check_type(value, dict, name).items():
+        check_type(key, str, f"key of {name}")
+        check_type(item, (int, float, str), f"{name}.{key}")
         if isinstance(item, int):
-            check_int(item, f"{name}.{key}", caller, low=-_INT32, high=_INT32 - 1)
+            check_int(item, f"{name}.{key}", low=-_INT32, high=_INT32 - 1)
     return dict(cast("dict[str, int | float | str]", value))
 
 

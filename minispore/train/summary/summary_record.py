@@ -31,13 +31,19 @@ from minispore.train.summary.lineage import (
     check_custom,
     encode,
 )
-from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_dict
+from minispore.utils.checks import (
+    caller,
+    check_arguments,
+    check_int,
+    check_one_of,
+    check_type,
+    is_dict,
+)
 from minispore.utils.warn import warn_at_caller
 
 _Array = NDArray[np.generic]
 
 VALUE_PLUGINS: Final = ("tensor", "scalar", "image", "histogram")
-_CALLER: Final = "SummaryRecord"
 # The type of the values of each plugin.
 _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     **dict.fromkeys(VALUE_PLUGINS, Tensor),
@@ -140,15 +146,15 @@ class SummaryRecord:
         export_options: dict[str, str | None] | None = None,
     ) -> None:
         check_arguments(SummaryRecord.__init__, locals())
-        folder = check_folder(log_dir, "log_dir", _CALLER)
+        folder = check_folder(log_dir, "log_dir")
         for name, text in (("file_prefix", file_prefix), ("file_suffix", file_suffix)):
             if not re.fullmatch(r"\w[0-9a-zA-Z_.]*", text, re.ASCII):
                 raise ValueError(
-                    f"For '{_CALLER}', the argument '{name}' must be made of letters, digits, '_' "
+                    f"For '{caller()}', the argument '{name}' must be made of letters, digits, '_' "
                     f"and '.', but got {text!r}."
                 )
         check_int(num_process, "num_process", low=1)
-        self._tensor_format = check_export_options(export_options, _CALLER)
+        self._tensor_format = check_export_options(export_options)
         if max_file_size is not None and max_file_size <= 0:
             if max_file_size < 0:
                 warn_at_caller(
@@ -232,7 +238,7 @@ class SummaryRecord:
                 "For 'SummaryRecord', graphs of datasets are not written; "
                 "'custom_lineage_data' can describe what a run was trained on."
             )
-        check_type(value, _TYPES[plugin], plugin, _CALLER)
+        check_type(value, _TYPES[plugin], plugin)
         if isinstance(value, Tensor):
             check_shape(plugin, name, value.shape)
             self._add(plugin, name, np.array(value.asnumpy()))
@@ -246,7 +252,7 @@ class SummaryRecord:
             lineage = (
                 value
                 if isinstance(value, TrainLineage | EvaluationLineage)
-                else check_custom(value, _CALLER)
+                else check_custom(value)
             )
             self._lineage.append((time.time(), lineage))
 
@@ -271,11 +277,11 @@ class SummaryRecord:
             TypeError: An argument has the wrong type.
             OSError: A file could not be written, and `raise_exception` is set.
         """
-        check_int(step, "step", _CALLER)
-        check_type(train_network, Cell, "train_network", _CALLER, allow_none=True)
+        check_int(step, "step")
+        check_type(train_network, Cell, "train_network", allow_none=True)
         if plugin_filter is not None and not callable(plugin_filter):
             raise TypeError(
-                f"For '{_CALLER}', the argument 'plugin_filter' must be a function or None, "
+                f"For '{caller()}', the argument 'plugin_filter' must be a function or None, "
                 f"but got {plugin_filter!r} of type {type(plugin_filter).__name__}."
             )
         if self._writer is None:
@@ -463,40 +469,38 @@ def _check_tag(name: object) -> None:
     check_unicode(name)
 
 
-def check_keys(value: object, keys: tuple[str, ...], name: str, caller: str) -> dict[str, Any]:
+def check_keys(value: object, keys: tuple[str, ...], name: str) -> dict[str, Any]:
     """Return a copy of a dict; raise TypeError or ValueError unless its keys are among `keys`."""
     items = {
-        check_type(key, str, f"key of {name}", caller): item
-        for key, item in check_type(value, dict, name, caller).items()
+        check_type(key, str, f"key of {name}"): item
+        for key, item in check_type(value, dict, name).items()
     }
     unknown = [key for key in items if key not in keys]
     if unknown:
         raise ValueError(
-            f"For '{caller}', the keys {unknown} of '{name}' are unsupported, "
+            f"For '{caller()}', the keys {unknown} of '{name}' are unsupported, "
             f"expect the follow keys: {list(keys)}"
         )
     return items
 
 
-def check_folder(value: object, name: str, caller: str) -> str:
+def check_folder(value: object, name: str) -> str:
     """Return the real path of a folder; raise TypeError or ValueError if it is not a path."""
-    folder = check_type(value, str, name, caller)
+    folder = check_type(value, str, name)
     if not folder.strip():
-        raise ValueError(f"For '{caller}', the argument '{name}' must not be blank.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' must not be blank.")
     return os.path.realpath(folder)
 
 
-def check_export_options(options: object, caller: str) -> str | None:
+def check_export_options(options: object) -> str | None:
     """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
-    check_type(options, dict, "export_options", caller, allow_none=True)
+    check_type(options, dict, "export_options", allow_none=True)
     items = options if is_dict(options) else {}
     if unknown := [key for key in items if key != "tensor_format"]:
         raise TypeError(
-            f"For '{caller}', the keys of 'export_options' must be 'tensor_format', but got "
+            f"For '{caller()}', the keys of 'export_options' must be 'tensor_format', but got "
             f"{unknown}."
         )
-    tensor_format = check_type(
-        items.get("tensor_format"), str, "tensor_format", caller, allow_none=True
-    )
-    check_one_of(tensor_format, (None, "npy"), "tensor_format", caller)
+    tensor_format = check_type(items.get("tensor_format"), str, "tensor_format", allow_none=True)
+    check_one_of(tensor_format, (None, "npy"), "tensor_format")
     return tensor_format

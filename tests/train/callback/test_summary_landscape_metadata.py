@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from minispore import nn
+from minispore.train import SummaryLandscape
 from minispore.train.callback._summary_landscape import LandscapeOptions, read_metadata
 
 WRITTEN: dict[str, object] = {
@@ -49,7 +51,7 @@ def wrong() -> Iterator[tuple[Place, object, str]]:
         yield ["model_params_file_map", name], "c.ckpt", reason
     for wrong_value in ("", 3, None, "a\0"):
         yield ["model_params_file_map", "0"], wrong_value, f"{wrong_value!r} is not a file name"
-    start = "For 'SummaryLandscape', the "
+    start = f"{START}, the "
     yield ["landscape_size"], 3, f"{start}argument 'landscape_size' must be in [4, 255]"
     yield ["unit"], "hour", f"{start}argument 'unit' must be one of 'step', 'epoch'"
     yield ["create_landscape", "way"], True, f"{start}keys ['way'] of 'create_landscape'"
@@ -58,9 +60,15 @@ def wrong() -> Iterator[tuple[Place, object, str]]:
 
 
 def put(folder: Path, content: object) -> str:
-    path = folder / "train_metadata.json"
+    path = folder / "ckpt_dir" / "train_metadata.json"
+    path.parent.mkdir()
     path.write_text(json.dumps(content), "utf-8")
     return str(path)
+
+
+def read(folder: Path) -> None:
+    network = nn.Cell()
+    SummaryLandscape(str(folder)).gen_landscapes_with_multi_process(lambda: network)
 
 
 def test_written_metadata_is_read(tmp_path: Path) -> None:
@@ -83,7 +91,7 @@ def test_invalid_metadata_error_names_the_value(
     inner[position[-1]] = wrong_value
     path = put(tmp_path, content)
     with pytest.raises(ValueError, match=f"^{START}, the file '.*' is invalid: ") as it:
-        read_metadata(path)
+        read(tmp_path)
     assert path in str(it.value)
     assert str(it.value).endswith(".")
     assert reason in str(it.value)
@@ -92,11 +100,12 @@ def test_invalid_metadata_error_names_the_value(
 def test_error_message_quotes_500_characters(tmp_path: Path) -> None:
     path = put(tmp_path, {**WRITTEN, "model_params_file_map": {"0": "x" * 10_000 + "\0"}})
     with pytest.raises(ValueError, match="is invalid: 'xxx") as raised:
-        read_metadata(path)
+        read(tmp_path)
     reason = str(raised.value).removeprefix(f"{START}, the file '{path}' is invalid: ")
     assert reason == f"'{'x' * 499}."
 
 
 def test_metadata_must_be_an_object(tmp_path: Path) -> None:
+    put(tmp_path, [WRITTEN])
     with pytest.raises(ValueError, match="the type of 'content' must be one of dict"):
-        read_metadata(put(tmp_path, [WRITTEN]))
+        read(tmp_path)

@@ -17,10 +17,10 @@ def trained(rate: float) -> nn.TrainOneStepCell:
 def test_optimizer_of_run_takes_precedence() -> None:
     one, other = trained(0.5), trained(0.25)
     both = RunContext({"optimizer": one.optimizer, "train_network": other})
-    assert learning_rate_of(both, "MyCallback") is one.optimizer.learning_rate
+    assert learning_rate_of(both) is one.optimizer.learning_rate
     single = RunContext({"optimizer": None, "train_network": other})
-    assert learning_rate_of(single, "MyCallback") is other.optimizer.learning_rate
-    assert learning_rate_of(RunContext({"train_network": other}), "MyCallback").asnumpy() == 0.25
+    assert learning_rate_of(single) is other.optimizer.learning_rate
+    assert learning_rate_of(RunContext({"train_network": other})).asnumpy() == 0.25
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ modes = st.sampled_from(["min", "max"])
 
 
 def value_of(name: str, **params: object) -> float | None:
-    return MonitoredMetric("Caller", name, "min").value(RunContext(params))
+    return MonitoredMetric(name, "min").value(RunContext(params))
 
 
 # Comparison.
@@ -45,7 +45,7 @@ def value_of(name: str, **params: object) -> float | None:
 def test_improvement_is_a_difference_beyond_min_delta(
     mode: str, value: float, than: float, delta: float
 ) -> None:
-    actual = MonitoredMetric("Caller", "value", mode, delta).is_improvement(value, than)
+    actual = MonitoredMetric("value", mode, delta).is_improvement(value, than)
     sign = -1 if mode == "min" else 1
     assert actual == (sign * value > sign * than + abs(delta))
 
@@ -54,7 +54,7 @@ def test_improvement_is_a_difference_beyond_min_delta(
 def test_every_number_and_no_nan_improves_on_the_worst(
     mode: str, value: float, delta: float
 ) -> None:
-    metric = MonitoredMetric("Caller", "value", mode, delta)
+    metric = MonitoredMetric("value", mode, delta)
     assert metric.is_improvement(value, metric.worst) == (value == value)  # noqa: PLR0124 (NaN)
     assert not metric.is_improvement(metric.worst, value)
 
@@ -72,7 +72,7 @@ def test_auto_mode_is_min_where_a_word_of_the_name_is_an_error(
 ) -> None:
     name = case(separator.join(words))
     expected = "min" if {*words} & {*SMALLER} else "max"
-    assert MonitoredMetric("Caller", name, "auto").mode == expected
+    assert MonitoredMetric(name, "auto").mode == expected
 
 
 @given(st.floats(width=32, allow_nan=False))
@@ -128,7 +128,7 @@ def test_eval_results_take_precedence_over_metrics(names: set[str], unfinished: 
     context = RunContext({name: values[name] for name in names})
     if unfinished:
         context.leave_epoch()
-    actual = MonitoredMetric("Caller", "value", "min").value(context)
+    actual = MonitoredMetric("value", "min").value(context)
     expected = None if unfinished or not names else values[min(names)]["value"]
     assert actual == expected
 

@@ -73,36 +73,39 @@ def test_custom_lineage_contains_small_numbers_and_texts(value: dict[object, obj
     wrong_type = any(key == 3 or item in (True, None) for key, item in value.items())
     large = any(isinstance(item, int) and not -(2**31) <= item < 2**31 for item in value.values())
     if not wrong_type and not large:
-        result = check_custom(value, "Me")
+        result = check_custom(value)
         assert result == value
         assert result is not value
     else:
         names = "|".join(f"custom_lineage_data.{key}" for key in value) + "|key of custom_lineage"
-        with pytest.raises((TypeError, ValueError), match=f"^For 'Me', the .*'({names})") as raised:
-            check_custom(value, "Me")
+        with pytest.raises(
+            (TypeError, ValueError), match=rf"^For '\w+', the .*'({names})"
+        ) as raised:
+            check_custom(value)
         assert wrong_type or type(raised.value) is ValueError
 
 
-def test_error_names_the_caller() -> None:
-    with pytest.raises(TypeError, match="^For 'Me', the type of 'folder'"):
-        check_folder(None, "folder", "Me")
-    with pytest.raises(TypeError, match="^For 'Me', the type of 'custom_lineage_data'"):
-        check_custom([], "Me")
-    unknown = "For 'Me', the keys of 'export_options' must be 'tensor_format', but got ['x']."
+def test_error_names_the_function() -> None:
+    start = "For 'test_error_names_the_function', the"
+    with pytest.raises(TypeError, match=f"^{start} type of 'folder'"):
+        check_folder(None, "folder")
+    with pytest.raises(TypeError, match=f"^{start} type of 'custom_lineage_data'"):
+        check_custom([])
+    unknown = f"{start} keys of 'export_options' must be 'tensor_format', but got ['x']."
     with pytest.raises(TypeError, match=re.escape(unknown)):
-        check_export_options({"x": "npy", "tensor_format": "npy"}, "Me")
-    with pytest.raises(ValueError, match="^For 'Me', the argument 'tensor_format'"):
-        check_export_options({"tensor_format": "png"}, "Me")
-    with pytest.raises(TypeError, match="^For 'Me', the type of 'tensor_format'"):
-        check_export_options({"tensor_format": 3}, "Me")
+        check_export_options({"x": "npy", "tensor_format": "npy"})
+    with pytest.raises(ValueError, match=f"^{start} argument 'tensor_format'"):
+        check_export_options({"tensor_format": "png"})
+    with pytest.raises(TypeError, match=f"^{start} type of 'tensor_format'"):
+        check_export_options({"tensor_format": 3})
     for options in (None, {}, {"tensor_format": None}):
-        assert check_export_options(options, "Me") is None
-    assert check_export_options({"tensor_format": "npy"}, "Me") == "npy"
+        assert check_export_options(options) is None
+    assert check_export_options({"tensor_format": "npy"}) == "npy"
 
 
 def test_folder_symbolic_links_are_resolved(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert check_folder(str(tmp_path / "link"), "n", "Me") == os.path.realpath(tmp_path / "real")
+    assert check_folder(str(tmp_path / "link"), "n") == os.path.realpath(tmp_path / "real")
 
 
 ONE = Tensor(1.0)
