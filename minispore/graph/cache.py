@@ -142,7 +142,7 @@ class _GivenNumbers:
                 return cast("N", each.result)
         return compute()
 
-    def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
+    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
         """Call the function."""
         advance(numbers)
 
@@ -150,11 +150,11 @@ class _GivenNumbers:
         """Return the values."""
         return from_host(draw())
 
-    def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+    def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
         """Return the decision."""
         return test(*arrays)
 
-    def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+    def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check."""
         check(*arrays)
 

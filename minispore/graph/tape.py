@@ -272,7 +272,7 @@ class Tape:
         replacements: list[Any] = [replaced(item) for item in numbers]
         return type(numbers)(*replacements)
 
-    def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
+    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
         """Store what the next step's numbers depend on."""
         values = cast("N", self._values[len(self.advances)])
         self._on_host(lambda: advance(values))
@@ -286,7 +286,7 @@ class Tape:
         self._note_result(draw, (), {}, array, "made", is_live=True)
         return Recorded(self, array)
 
-    def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+    def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
         """Return the decision; a replay takes it before the step, so it must be on inputs."""
         if not self.outside:
             return test(*arrays)
@@ -297,7 +297,7 @@ class Tape:
         self.decisions.append(Decision(test, operands, outcome))
         return outcome
 
-    def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+    def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check."""
         check(*unwrapped(arrays))
         self.entries.append(Entry(check, self._operands(arrays), {}, None, is_live=True))

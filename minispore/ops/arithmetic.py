@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, overload
 
 from minispore.engine import dtypes
-from minispore.engine.array import Array, decide, device_namespace, to_host
+from minispore.engine.array import Array, device_namespace, host_branch, to_host
 from minispore.engine.dispatch import (
     Number,
     Values,
@@ -287,7 +287,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
         # float16 is multiplied in float32, where an intermediate result has no error that counts.
         return cast_to(apply1(elementwise.integer_power, widen(x), int(exponent)), dtype_of(x))
     xp = device_namespace(x._data)
-    if dtype_of(x).category < dtypes.FLOAT and decide(_any_below_zero, y._data):
+    if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.
         power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)

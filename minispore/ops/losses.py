@@ -8,7 +8,14 @@ from math import nan
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from minispore.engine import dtypes
-from minispore.engine.array import Array, decide, device_namespace, is_host, require, to_host
+from minispore.engine.array import (
+    Array,
+    device_namespace,
+    host_branch,
+    host_check,
+    is_host,
+    to_host,
+)
 from minispore.engine.dispatch import (
     apply1,
     apply2,
@@ -357,12 +364,12 @@ def _loss_of_labels(
     """
     names, weight, ignore_index, reduction, label_smoothing = options
     classes, on_host = x.shape[-1], is_host(labels._data)
-    valid = on_host and decide(
+    valid = on_host and host_branch(
         partial(_labels_in_range, classes=classes, ignored=ignore_index), labels._data
     )
     if valid and weight is None and not label_smoothing:
         return loss_at_labels(x, labels, reduction)
-    has_wrong = on_host and decide(
+    has_wrong = on_host and host_branch(
         partial(_any_wrong, classes=classes, ignored=ignore_index), labels._data
     )
     # In a type that holds each number they are compared with.
@@ -557,7 +564,7 @@ def binary_cross_entropy_as(
     _check_factor(weight, x, "weight")
     # Not on a device, where the check would synchronize; the loss is NaN there.
     if is_host(x._data):
-        require(partial(_check_probabilities, caller()), x._data)
+        host_check(partial(_check_probabilities, caller()), x._data)
     epsilon = 1e-12
     positive = mul(y, log(add(x, epsilon)))
     negative = mul(sub(1, y), log(add(sub(1, x), epsilon)))

@@ -11,11 +11,11 @@ Examples:
 """
 
 from minispore.engine.array._numpy import is_by_columns as is_by_columns
-from minispore.engine.array.capture_hooks import decide as decide
-from minispore.engine.array.capture_hooks import host_advance as host_advance
+from minispore.engine.array.capture_hooks import commit_numbers as commit_numbers
+from minispore.engine.array.capture_hooks import host_branch as host_branch
+from minispore.engine.array.capture_hooks import host_check as host_check
 from minispore.engine.array.capture_hooks import host_numbers as host_numbers
 from minispore.engine.array.capture_hooks import host_values as host_values
-from minispore.engine.array.capture_hooks import require as require
 from minispore.engine.array.device import NUMPY_TYPES as NUMPY_TYPES
 from minispore.engine.array.device import DeviceTarget as DeviceTarget
 from minispore.engine.array.device import as_buffer as as_buffer

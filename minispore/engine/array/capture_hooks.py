@@ -24,7 +24,7 @@ class Recorder(Protocol):
         """Return the numbers, which a replay computes again."""
         ...
 
-    def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
+    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
         """Call the function, which a replay calls again."""
         ...
 
@@ -32,11 +32,11 @@ class Recorder(Protocol):
         """Return the values, which a replay draws again."""
         ...
 
-    def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+    def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
         """Return the decision, which a replay checks."""
         ...
 
-    def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+    def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check, which a replay repeats."""
         ...
 
@@ -76,7 +76,7 @@ def host_numbers(compute: Callable[[], N]) -> N:
     return compute() if current is None else current.host_numbers(compute)
 
 
-def host_advance(advance: Callable[[N], None], numbers: N) -> None:
+def commit_numbers(advance: Callable[[N], None], numbers: N) -> None:
     """Call `advance`, which stores what the numbers of the next step depend on.
 
     Args:
@@ -87,7 +87,7 @@ def host_advance(advance: Callable[[N], None], numbers: N) -> None:
     if current is None:
         advance(numbers)
     else:
-        current.host_advance(advance, numbers)
+        current.commit_numbers(advance, numbers)
 
 
 def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Array:
@@ -103,7 +103,7 @@ def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Arr
     return from_host(draw()) if like is None else to_device_of(draw(), like)
 
 
-def decide(test: Callable[..., bool], *arrays: Array) -> bool:
+def host_branch(test: Callable[..., bool], *arrays: Array) -> bool:
     """Return `test(*arrays)`, on which the host decides what to compute.
 
     Args:
@@ -111,10 +111,10 @@ def decide(test: Callable[..., bool], *arrays: Array) -> bool:
         *arrays: The arrays whose elements it reads.
     """
     current = recorder.get()
-    return test(*arrays) if current is None else current.decide(test, arrays)
+    return test(*arrays) if current is None else current.host_branch(test, arrays)
 
 
-def require(check: Callable[..., None], *arrays: Array) -> None:
+def host_check(check: Callable[..., None], *arrays: Array) -> None:
     """Call `check(*arrays)`, which may only raise an error.
 
     Args:
@@ -125,4 +125,4 @@ def require(check: Callable[..., None], *arrays: Array) -> None:
     if current is None:
         check(*arrays)
     else:
-        current.require(check, arrays)
+        current.host_check(check, arrays)

@@ -14,8 +14,8 @@ from minispore.engine.array import (
     Array,
     DeviceNamespace,
     Shape,
+    commit_numbers,
     device_namespace,
-    host_advance,
     host_numbers,
     is_host,
     to_host,
@@ -172,7 +172,7 @@ class Optimizer(Cell):
                 elif decays[i]:
                     g = xp.add(g, xp.multiply(w, decays[i], out=second), out=first)
                 self._update(xp, i, (w, g, first, second, *state), rates[i])
-        host_advance(self._advance, numbers)
+        commit_numbers(self._advance, numbers)
         return self._done
 
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
