@@ -851,7 +851,7 @@ def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
         return value.shape, value.dtype, value.strides, value.tobytes()
     if isinstance(value, Entry):
         function = None if value.is_live else value.function
-        return function, value.form, _signature((value.operands, value.options, value.result))
+        return function, value.kind, _signature((value.operands, value.options, value.result))
     if isinstance(value, View):
         return tuple(value)
     if isinstance(value, HostNumber):

@@ -38,8 +38,8 @@ class Entry(NamedTuple):
         operands: Its positional arguments: views, constants, and tuples and lists of them.
         options: Its keyword arguments.
         result: Where the result is stored; None if there is none.
-        form: "out" if the function writes its result itself, as an argument `out`; "made" if the
-            result is copied to its place; "effect" if the function changes its first operand.
+        kind: "out" if the function writes its result itself, as an argument `out`; "copy" if the
+            result is copied to its place; "in_place" if the function changes its first operand.
         is_live: Whether the call has to be made in each step, whatever its operands.
     """
 
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     operands: tuple[object, ...]
     options: Mapping[str, object]
     result: View | None
-    form: Literal["out", "made", "effect"] = "made"
+    kind: Literal["out", "copy", "in_place"] = "copy"
     is_live: bool = False
 
 
@@ -67,7 +67,7 @@ def reads(entry: Entry) -> set[int]:
 
 def writes(entry: Entry) -> set[int]:
     """Return the buffer that an entry writes to, if any."""
-    target = entry.operands[0] if entry.form == "effect" else entry.result
+    target = entry.operands[0] if entry.kind == "in_place" else entry.result
     return {view.buffer for view in views_in(target)}
 
 
@@ -148,7 +148,7 @@ def constant_entries(entries: Sequence[Entry]) -> set[int]:
         written = writes(entry)
         if (
             not entry.is_live
-            and entry.form != "effect"
+            and entry.kind != "in_place"
             and reads(entry) <= buffers
             and not any(is_number(each) for each in entry.operands)
             and all(buffer >= 0 and writers[buffer] == 1 for buffer in written)
@@ -275,7 +275,7 @@ class Program:
         if entry.result is None:
             return call
         out = self.array(entry.result)
-        if entry.form == "out":
+        if entry.kind == "out":
             return _with_out(call, out)
         # These are the same without another array.
         if entry.function is np.zeros:

@@ -181,7 +181,7 @@ class Tape:
             self.refuse(f"'{getattr(function, '__name__', function)}' returns no array")
         array = np.asarray(result)
         if self._find(array) is None:
-            self._note_result(function, operands, options, array, "out" if out else "made")
+            self._note_result(function, operands, options, array, "out" if out else "copy")
         return Recorded(self, array)
 
     def new(
@@ -193,7 +193,7 @@ class Tape:
         if function is None:
             self._know(array, len(self.sizes) - len(self.outside), ref(root_of(array)))
         else:
-            self._note_result(function, operands, {}, array, "made")
+            self._note_result(function, operands, {}, array, "copy")
         return Recorded(self, array)
 
     def _note_result(
@@ -202,14 +202,14 @@ class Tape:
         operands: tuple[object, ...],
         options: dict[str, object],
         array: Memory,
-        form: Literal["out", "made"],
+        kind: Literal["out", "copy"],
         *,
         is_live: bool = False,
     ) -> None:
         number = len(self.sizes) - len(self.outside)
         noted = self._operands(operands)
         self._know(array, number, ref(root_of(array)))
-        entry = Entry(function, noted, options, self.view(array), form, is_live)
+        entry = Entry(function, noted, options, self.view(array), kind, is_live)
         self.entries.append(entry)
 
     def call_into(
@@ -232,7 +232,7 @@ class Tape:
         """Call a function that changes its first operand."""
         function(*unwrapped(operands))
         if self._is_written(operands[0]):
-            self.entries.append(Entry(function, self._operands(operands), {}, None, "effect"))
+            self.entries.append(Entry(function, self._operands(operands), {}, None, "in_place"))
 
     def _is_written(self, out: object) -> "TypeGuard[Recorded]":
         """Return whether a write to `out` is noted."""
@@ -283,7 +283,7 @@ class Tape:
         array = self._on_host(draw)
         if not self.outside:
             return array
-        self._note_result(draw, (), {}, array, "made", is_live=True)
+        self._note_result(draw, (), {}, array, "copy", is_live=True)
         return Recorded(self, array)
 
     def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:

@@ -47,11 +47,11 @@ def tapes(draw: st.DrawFn) -> "Tape":
 
         operands = (operand(), operand())
         lengths[buffer] = length
-        form = draw(st.sampled_from(["out", "made"]))
+        kind = draw(st.sampled_from(["out", "copy"]))
         result = view(buffer, length)
-        entries.append(Entry(np.add, operands, {}, result, "made" if form == "made" else "out"))
+        entries.append(Entry(np.add, operands, {}, result, "copy" if kind == "copy" else "out"))
         if draw(st.booleans()):
-            entries.append(Entry(np.copyto, (view(buffer, 1), operand(1)), {}, None, "effect"))
+            entries.append(Entry(np.copyto, (view(buffer, 1), operand(1)), {}, None, "in_place"))
     return entries, {buffer: 4 * n for buffer, n in lengths.items()}
 
 
@@ -141,7 +141,7 @@ def test_constants_are_computed_once() -> None:
         Entry(np.negative, (view(0, 8),), {}, view(1, 8), "out"),
         Entry(np.zeros, (8, FLOAT), {}, view(2, 8)),
         Entry(np.add, (view(1, 8), view(INPUT, 8)), {}, view(2, 8), "out"),
-        Entry(lambda: np.ones(8), (), {}, view(3, 8), "made", is_live=True),
+        Entry(lambda: np.ones(8), (), {}, view(3, 8), "copy", is_live=True),
     ]
     assert constant_entries(entries) == {0, 1}
 

@@ -55,7 +55,7 @@ class Case:
         for read, target in self.calls:
             views = tuple(view(buffer) for buffer in read if buffer != target)
             if target < 0 or target in written:  # a call that changes its first operand
-                entry = entry_type(np.copyto, (view(target), *views), {}, None, "effect")
+                entry = entry_type(np.copyto, (view(target), *views), {}, None, "in_place")
             else:
                 entry = entry_type(np.add, views, {}, view(target), "out")
             entries.append(entry)
