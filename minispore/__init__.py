@@ -30,7 +30,7 @@ _STUB = {
 _MODULES = _STUB | {
     "dataset.WaitedDSCallback": "minispore.train.callback._waited_ds_callback",
     "dataset.callback.WaitedDSCallback": "minispore.train.callback._waited_ds_callback",
-    "engine.array.capture_hooks.Steps": "minispore.graph.cache",
+    "engine.array.capture_hooks.StepCache": "minispore.graph.cache",
 }
 
 # A star import leaves Python's `bool`, `float` and `int` alone, as MindSpore's does.

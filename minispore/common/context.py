@@ -127,9 +127,9 @@ def steps_of(owner: object, name: str = "_graph") -> GraphSteps:
     steps: GraphSteps | None = vars(owner).get(name)
     if steps is None:
         # Imports the package of graph mode, which a program in PyNative mode does not need.
-        from minispore.engine.array.capture_hooks import Steps
+        from minispore.engine.array.capture_hooks import StepCache
 
-        steps = vars(owner)[name] = Steps()
+        steps = vars(owner)[name] = StepCache()
     return steps
 
 

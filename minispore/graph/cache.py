@@ -59,7 +59,7 @@ _logger = logging.getLogger("minispore")
 MAX_PLANS = 8
 MAX_FAILURES = 3
 # A plan that has been replayed as often has paid for the captures.
-PAID_OFF = 16
+REPLAYS_TO_FORGIVE = 16
 # How deep a result may be nested.
 _MAX_DEPTH = 50
 _HELD = "an argument is a list or dict that it reads elsewhere, too"
@@ -333,7 +333,7 @@ class Plan:
 
 
 @dataclass
-class _Slot:
+class _CacheEntry:
     """What is known of steps with inputs of one kind."""
 
     objects: list[object]
@@ -345,7 +345,7 @@ class _Slot:
 
     def restart(self, reason: str) -> None:
         """Forget the plan; after several failures in a row, run eagerly for good."""
-        if self.plan is not None and self.plan.replays >= PAID_OFF:
+        if self.plan is not None and self.plan.replays >= REPLAYS_TO_FORGIVE:
             self.failures = 0
         self.failures += 1
         self.watch, self.first, self.plan = None, None, None
@@ -353,30 +353,30 @@ class _Slot:
             self.reason = reason
 
 
-class Steps:
+class StepCache:
     """The steps of one function: how often they were captured and replayed, and the plans."""
 
     def __init__(self) -> None:
-        self._slots: dict[object, _Slot] = {}
+        self._entries: dict[object, _CacheEntry] = {}
         self._counts: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
         self.last: tuple[str, str] = ("", "")
         self._turns: dict[str, object] = {}
 
-    def __reduce__(self) -> tuple[type["Steps"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["StepCache"], tuple[()]]:
         # A copy begins without plans.
-        return Steps, ()
+        return StepCache, ()
 
     def info(self) -> GraphInfo:
         """Return what was done with the steps."""
-        slots = self._slots.values()
+        entries = self._entries.values()
         counts = self._counts
         return GraphInfo(
             observed=counts["observed"],
             captured=counts["captured"],
             replayed=counts["replayed"],
             eager=counts["eager"],
-            plans=tuple(str(slot.plan) for slot in slots if slot.plan is not None),
+            plans=tuple(str(entry.plan) for entry in entries if entry.plan is not None),
             reasons=dict(self._reasons.most_common()),
             last=self.last,
         )
@@ -398,14 +398,14 @@ class Steps:
                 raise _PlanError("another thread runs it")
             inputs: list[Tensor] = []
             containers: list[object] = []
-            slot = self._slot(step, inputs, containers)
-            if slot.plan is None:
-                return self._prepare(slot, step, inputs, containers)
+            entry = self._entry(step, inputs, containers)
+            if entry.plan is None:
+                return self._prepare(entry, step, inputs, containers)
             try:
-                result = slot.plan.replay(inputs, containers)
+                result = entry.plan.replay(inputs, containers)
             except _PlanError as error:
                 if not error.keep:
-                    slot.restart(error.reason)
+                    entry.restart(error.reason)
                 raise
             self._count("replayed")
             return cast("R", result)
@@ -438,7 +438,9 @@ class Steps:
         finally:
             recorder.set(None)
 
-    def _slot(self, step: "partial[R]", inputs: list[Tensor], containers: list[object]) -> _Slot:
+    def _entry(
+        self, step: "partial[R]", inputs: list[Tensor], containers: list[object]
+    ) -> _CacheEntry:
         """Return what is known of steps with such arguments.
 
         Args:
@@ -452,19 +454,23 @@ class Steps:
         objects: list[object] = [step.func]
         try:
             key = _key((step.args, step.keywords), inputs, objects, containers)
-            slot = self._slots.get(key)
+            entry = self._entries.get(key)
         except RecursionError as error:
             raise _PlanError("its arguments are nested too deeply") from error
-        if slot is None:
-            if len(self._slots) >= MAX_PLANS:
+        if entry is None:
+            if len(self._entries) >= MAX_PLANS:
                 raise _PlanError(f"there are {MAX_PLANS} plans already")
-            slot = self._slots[key] = _Slot(objects)
-        if slot.reason is not None:
-            raise _PlanError(slot.reason)
-        return slot
+            entry = self._entries[key] = _CacheEntry(objects)
+        if entry.reason is not None:
+            raise _PlanError(entry.reason)
+        return entry
 
     def _prepare(
-        self, slot: _Slot, step: Callable[[], R], inputs: list[Tensor], containers: list[object]
+        self,
+        entry: _CacheEntry,
+        step: Callable[[], R],
+        inputs: list[Tensor],
+        containers: list[object],
     ) -> R:
         """Make an eager step that is observed or captured."""
         turn = object()
@@ -472,33 +478,33 @@ class Steps:
             # Only one thread at a time captures a step, since that replaces the arrays of tensors.
             if _captures.setdefault("step", turn) is not turn:
                 raise _PlanError("another thread captures a step")
-            if slot.watch is None:
+            if entry.watch is None:
                 tape = Tape()
                 watch = Watch(tape)
                 result = run_recorded(step, tape, watch)
-                slot.watch = watch
+                entry.watch = watch
                 self._count("observed")
                 return result
             try:
-                result, capture = _captured(slot, slot.watch, step, inputs, containers)
+                result, capture = _captured(entry, entry.watch, step, inputs, containers)
             except _PlanError as error:
-                slot.restart(error.reason)
+                entry.restart(error.reason)
                 raise
             except BaseException:
-                slot.restart("it raises an error")
+                entry.restart("it raises an error")
                 raise
             reason = capture.tape.reason
             signature = None if reason else capture.signature()
-            if slot.first not in (None, signature):
+            if entry.first not in (None, signature):
                 reason = reason or "two captures of it differ"
             if reason is not None:
-                slot.restart(reason)
-            elif slot.first is None:
-                slot.first = signature
+                entry.restart(reason)
+            elif entry.first is None:
+                entry.first = signature
             else:
-                slot.plan = Plan(capture)
+                entry.plan = Plan(capture)
                 if get_context("save_graphs"):
-                    _save(slot)
+                    _save(entry)
             self._count("captured", reason or "")
             return result
         finally:
@@ -696,7 +702,7 @@ class Lift:
 
 
 def _captured(
-    slot: _Slot,
+    entry: _CacheEntry,
     watched: Watch,
     step: Callable[[], R],
     inputs: Sequence[Tensor],
@@ -704,7 +710,7 @@ def _captured(
 ) -> tuple[R, _Capture]:
     """Make an eager step on recorded arrays, and return its result and the notes on it."""
     try:
-        guards = Guards(slot.objects, watched)
+        guards = Guards(entry.objects, watched)
     except RecursionError as error:
         raise _PlanError("what it reads is nested too deeply") from error
     if guards.reason is not None:
@@ -868,12 +874,12 @@ def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
 _saved = count(1)
 
 
-def _save(slot: _Slot) -> None:
-    """Write the plan of a slot to the folder of the context."""
+def _save(entry: _CacheEntry) -> None:
+    """Write the plan of a cache entry to the folder of the context."""
     folder = str(get_context("save_graphs_path"))
     os.makedirs(folder, exist_ok=True)
-    name = getattr(slot.objects[0], "__qualname__", type(slot.objects[0]).__name__)
-    text = f"{name}: {slot.plan}\n\n{slot.plan.program if slot.plan else ''}\n"
+    name = getattr(entry.objects[0], "__qualname__", type(entry.objects[0]).__name__)
+    text = f"{name}: {entry.plan}\n\n{entry.plan.program if entry.plan else ''}\n"
     file_name = re.sub(r"[^\w.]", "", f"plan_{next(_saved)}_{name}.txt")
     with atomic_write(os.path.join(folder, file_name)) as file:
         file.write(text.encode())
@@ -896,8 +902,8 @@ def graph_info(step: object) -> GraphInfo:
     found: object = getattr(step, "_graph", step)
     if isinstance(step, MethodType):
         found = vars(step.__self__).get(f"_graph of {step.__name__}", found)
-    steps = Steps() if found is None else found
-    if not isinstance(steps, Steps):
+    steps = StepCache() if found is None else found
+    if not isinstance(steps, StepCache):
         raise TypeError(
             "For 'graph_info', the argument 'step' must be a TrainOneStepCell, a WithEvalCell, a "
             f"Model, or a function that 'jit' returned, but got {describe_value(step)}."

@@ -843,7 +843,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (dict_returned, without(cache, "views_in", ())),
     (unaligned_input, none),
     (stored_in_a_list, none),
-    (schedule_with_a_state, without(cache.Steps, "run_eagerly", None)),
+    (schedule_with_a_state, without(cache.StepCache, "run_eagerly", None)),
     (hook_of_a_subclass, without_guards("_guard_items")),
     (same_tensor_or_same_memory, none),
     (argument_is_a_global_variable, without(Guards, "holds", value=False)),

@@ -61,7 +61,7 @@ class GraphSteps(Protocol):
 
 
 # Defined by a package above, which is imported when the name is first used.
-Steps: Callable[[], GraphSteps]
+StepCache: Callable[[], GraphSteps]
 
 recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
