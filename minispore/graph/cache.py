@@ -171,7 +171,7 @@ class _Input(NamedTuple):
     place: int
 
 
-class _Lifted(NamedTuple):
+class _RecordedTensor(NamedTuple):
     """A tensor that a step reads, its array before the step, and that array on the tape."""
 
     tensor: Variable
@@ -188,15 +188,15 @@ class _Capture(NamedTuple):
         inputs: The arrays of its arguments, on the tape.
         state: The other tensors.
         result: Its result, with an `_Output` in place of each tensor.
-        moved: The tensors to which it gives new memory: the index in `state` and the value.
+        rebound: The tensors to which it gives new memory: the index in `state` and the value.
     """
 
     tape: Tape
     guards: Guards
-    inputs: list[_Lifted]
-    state: list[_Lifted]
+    inputs: list[_RecordedTensor]
+    state: list[_RecordedTensor]
     result: object
-    moved: list[tuple[int, View]]
+    rebound: list[tuple[int, View]]
 
     def signature(self) -> object:
         """Return what is equal for two captures of the same calls."""
@@ -207,7 +207,7 @@ class _Capture(NamedTuple):
                 [(each.operands, each.outcome) for each in tape.decisions],
                 tape.truths,
                 self.result,
-                self.moved,
+                self.rebound,
             )
         )
 
@@ -219,18 +219,18 @@ class Plan:
         tape, self._guards = capture.tape, capture.guards
         views = {number: view_of(array, number) for number, array in tape.outside.items()}
         number_of = [tape.view(each.recorded.values).buffer for each in capture.state]
-        moved = {number_of[i] for i, _ in capture.moved}
+        rebound = {number_of[i] for i, _ in capture.rebound}
         outside = {
-            number: bytes_of(array, copied=number in tape.inputs or number in moved)
+            number: bytes_of(array, copied=number in tape.inputs or number in rebound)
             for number, array in tape.outside.items()
         }
-        kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.moved))}
+        kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.rebound))}
         self.program: Program = Program(tape.entries, tape.sizes, outside, kept)
         array = self.program.array
         self._inputs = [array(tape.view(each.recorded.values)) for each in capture.inputs]
-        self._moved = [
+        self._rebound = [
             (capture.state[i].tensor, array(views[number_of[i]]), array(view))
-            for i, view in capture.moved
+            for i, view in capture.rebound
         ]
         self._state_roots = {id(root_of(each.array)): each.array for each in capture.state}
         self._decisions = [
@@ -292,7 +292,7 @@ class Plan:
             call()
         for advance, own in zip(self._advances, values, strict=True):
             advance(own)
-        for tensor, _, value in self._moved:
+        for tensor, _, value in self._rebound:
             tensor._data = value.copy(order="K")
         self.replays += 1
         return self._build(self._result, inputs, {})
@@ -303,7 +303,7 @@ class Plan:
             raise _PlanError(reason)
         if any(map(self._guards.holds, containers)):
             raise _PlanError(_HELD, keep=True)
-        for tensor, static, _ in self._moved:
+        for tensor, static, _ in self._rebound:
             data = as_memory(tensor)
             if _layout(data) != _layout(static):
                 raise _PlanError("the shape of a parameter has changed")
@@ -587,7 +587,7 @@ def as_memory(tensor: Variable) -> Memory:
 
 
 def run_recorded(
-    step: Callable[[], R], tape: Tape, watch: Watch, lifted: "Lift | None" = None
+    step: Callable[[], R], tape: Tape, watch: Watch, recorded: "RecordedTensors | None" = None
 ) -> R:
     """Return `step()`, whose array calls are noted, and put everything back.
 
@@ -595,21 +595,21 @@ def run_recorded(
         step: The step.
         tape: The tape.
         watch: What notes the code that runs.
-        lifted: The tensors whose arrays are replaced by recorded ones meanwhile.
+        recorded: The tensors whose arrays are replaced by recorded ones meanwhile.
     """
 
     def restore() -> None:
         watch.stop()
         recorder.set(None)
         tape.closed = True
-        if lifted is not None:
-            lifted.restore()
+        if recorded is not None:
+            recorded.restore()
 
     try:
         try:
             recorder.set(tape)
-            if lifted is not None:
-                lifted.replace()
+            if recorded is not None:
+                recorded.replace()
             watch.start()
             return step()
         finally:
@@ -619,7 +619,7 @@ def run_recorded(
         restore()
 
 
-class Lift:
+class RecordedTensors:
     """Tensors whose arrays are replaced by recorded ones while a step runs.
 
     Args:
@@ -633,7 +633,7 @@ class Lift:
         inputs: The arguments.
         state: The other tensors.
         host: Those that only the host reads.
-        moved: The tensors that got another array, with that, by identity.
+        rebound: The tensors that got another array, with that, by identity.
     """
 
     def __init__(
@@ -645,10 +645,10 @@ class Lift:
     ) -> None:
         self.tape: Tape = Tape()
         self._by_array: dict[int, tuple[Recorded, bool, bool]] = {}
-        self.inputs: list[_Lifted] = self._lifted(inputs, is_input=True)
-        self.state: list[_Lifted] = self._lifted(state)
-        self.host: list[_Lifted] = self._lifted(host, host=True)
-        self.moved: dict[int, tuple[_Lifted, Array]] = {}
+        self.inputs: list[_RecordedTensor] = self._record(inputs, is_input=True)
+        self.state: list[_RecordedTensor] = self._record(state)
+        self.host: list[_RecordedTensor] = self._record(host, host=True)
+        self.rebound: dict[int, tuple[_RecordedTensor, Array]] = {}
         self._all = list(
             {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
         )
@@ -657,10 +657,10 @@ class Lift:
         ]
         self.tape.run_on_host = self._run_on_host
 
-    def _lifted(
+    def _record(
         self, tensors: Iterable[Variable], *, is_input: bool = False, host: bool = False
-    ) -> list[_Lifted]:
-        lifted: list[_Lifted] = []
+    ) -> list[_RecordedTensor]:
+        found: list[_RecordedTensor] = []
         for tensor in tensors:
             array = as_memory(tensor)
             if id(array) not in self._by_array:
@@ -669,8 +669,8 @@ class Lift:
             recorded, *kind = self._by_array[id(array)]
             if kind != [is_input, host]:
                 raise _PlanError("two of its tensors share memory")
-            lifted.append(_Lifted(tensor, array, recorded))
-        return lifted
+            found.append(_RecordedTensor(tensor, array, recorded))
+        return found
 
     def _run_on_host(self, function: Callable[[], R], /) -> R:
         for each in self.host:
@@ -696,8 +696,8 @@ class Lift:
             now = each.tensor._data
             if now is each.recorded:
                 each.tensor._data = each.array
-            elif now is not each.array and id(each.tensor) not in self.moved:
-                self.moved[id(each.tensor)] = each, now
+            elif now is not each.array and id(each.tensor) not in self.rebound:
+                self.rebound[id(each.tensor)] = each, now
                 each.tensor._data = now.values if isinstance(now, Recorded) else now
 
 
@@ -718,34 +718,34 @@ def _captured(
     if any(map(guards.holds, containers)):
         raise _PlanError(_HELD)
     tensors = guards.tensors.values()
-    lift = Lift(inputs, tensors, guards.host.values(), guards.transient)
-    tape, before = lift.tape, [_items(each) for each in containers]
+    recorded = RecordedTensors(inputs, tensors, guards.host.values(), guards.transient)
+    tape, before = recorded.tape, [_items(each) for each in containers]
     watch = Watch(tape)
-    result = run_recorded(step, tape, watch, lift)
+    result = run_recorded(step, tape, watch, recorded)
     if not all(
         len(old) == len(new) and all(map(operator.is_, old, new))
         for old, new in zip(before, map(_items, containers), strict=True)
     ):
         tape.refuse("it changes a list or dict among its arguments")
     known: dict[int, _Output | _Input] = {
-        id(each.tensor): _Input(i) for i, each in reversed([*enumerate(lift.inputs)])
+        id(each.tensor): _Input(i) for i, each in reversed([*enumerate(recorded.inputs)])
     }
-    read = {id(each.tensor) for each in lift.state}
-    noted = _Notes(tape, guards, known, read, {*map(id, containers)}).result(result)
-    moved: list[tuple[int, View]] = []
-    for each, now in lift.moved.values():
-        index = next((i for i, other in enumerate(lift.state) if other is each), None)
+    read = {id(each.tensor) for each in recorded.state}
+    encoded = _ResultEncoder(tape, guards, known, read, {*map(id, containers)}).result(result)
+    rebound: list[tuple[int, View]] = []
+    for each, now in recorded.rebound.values():
+        index = next((i for i, other in enumerate(recorded.state) if other is each), None)
         if index is None or not isinstance(now, Recorded) or now.tape is not tape:
             tape.refuse("a tensor gets new memory of unknown origin")
         else:
-            moved.append((index, tape.view(now.values)))
+            rebound.append((index, tape.view(now.values)))
     tape.refuse(guards.untracked_code(watch))
     change = guards.first_change()
     tape.refuse(change and f"while it runs, {change}")
     for tensor in tensors:
-        guards.guard_tensor(tensor, memory=id(tensor) not in lift.moved)
-    tape.refuse(_unsuitable(tape, lift.state, lift.host, moved))
-    return result, _Capture(tape, guards, lift.inputs, lift.state, noted, moved)
+        guards.guard_tensor(tensor, memory=id(tensor) not in recorded.rebound)
+    tape.refuse(_unsuitable(tape, recorded.state, recorded.host, rebound))
+    return result, _Capture(tape, guards, recorded.inputs, recorded.state, encoded, rebound)
 
 
 def _items(container: object) -> list[object]:
@@ -756,7 +756,10 @@ def _items(container: object) -> list[object]:
 
 
 def _unsuitable(
-    tape: Tape, state: list[_Lifted], host: list[_Lifted], moved: list[tuple[int, View]]
+    tape: Tape,
+    state: list[_RecordedTensor],
+    host: list[_RecordedTensor],
+    rebound: list[tuple[int, View]],
 ) -> str | None:
     """Return why the calls cannot be replayed; None if they can."""
     written = {buffer for entry in tape.entries for buffer in writes(entry)}
@@ -765,10 +768,10 @@ def _unsuitable(
         return "it writes to an input"
     if used & {tape.view(each.recorded.values).buffer for each in host}:
         return "it computes with a tensor of an optimizer"
-    buffers = [view.buffer for _, view in moved]
+    buffers = [view.buffer for _, view in rebound]
     if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
         return "a tensor gets the memory of another"
-    if written & {tape.view(state[i].recorded.values).buffer for i, _ in moved}:
+    if written & {tape.view(state[i].recorded.values).buffer for i, _ in rebound}:
         return "it writes to a tensor and gives it new memory"
     # An index out of range raises an error, which must come from a complete eager step.
     checked = {view for each in tape.decisions for view in views_in(each.operands)}
@@ -794,13 +797,13 @@ _INDEXING = (
 )
 
 
-class _Notes(NamedTuple):
+class _ResultEncoder(NamedTuple):
     """Where the tensors of a result are.
 
     Attributes:
         tape: The tape of the step.
         guards: What it reads.
-        known: What is noted for a tensor, by its identity: at first for the arguments.
+        known: What stands for a tensor, by its identity: at first for the arguments.
         read: The identities of the other tensors that the step reads. These may be a part of the
             result.
         containers: The identities of lists and dicts which a replay would make again: those among
@@ -815,14 +818,14 @@ class _Notes(NamedTuple):
 
     def result(self, result: object) -> object:
         """Return a result with an `_Output` for each new tensor, whose array becomes numpy's."""
-        noted = self._noted(result)
+        encoded = self._encode(result)
         outputs = [each for each in self.known.values() if isinstance(each, _Output)]
         buffers = [output.view.buffer for output in outputs]
         if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
             self.tape.refuse("its result shares memory with another tensor")
-        return noted
+        return encoded
 
-    def _noted(self, value: object, depth: int = 0) -> object:
+    def _encode(self, value: object, depth: int = 0) -> object:
         if depth == _MAX_DEPTH:
             self.tape.refuse("its result is nested too deeply")
             return None
@@ -845,7 +848,7 @@ class _Notes(NamedTuple):
                 self.tape.refuse("its result holds a list or dict twice, or one that it was given")
             self.containers.add(id(value))
         if type(value) in (tuple, list, dict):
-            return map_items(lambda item: self._noted(item, depth + 1), value)
+            return map_items(lambda item: self._encode(item, depth + 1), value)
         if value is not None and type(value) not in (bool, int, float, str):
             self.tape.refuse(f"its result holds a {type(value).__name__}")
         return value
