@@ -1,6 +1,9 @@
 """Graph mode: a step is captured once, and replayed while its guards hold.
 
-`tape` has arrays that note what is computed with them, `program` binds the calls of a tape to
-memory, `guards` compares what a step reads, and `cache` has the plans of each step. The packages
-below have only hooks, in `engine.array.capture_hooks`.
+- `cache` has the plans of each step, and decides whether to capture, replay or run it eagerly.
+- `capture` runs a step on the arrays of `tape`, which note what is computed with them.
+- `guards` compares what the step reads with what it was at the capture.
+- `plan` replays the step; its `program` binds the calls of the tape to memory.
+
+The packages below have only hooks, in `engine.array.capture_hooks`.
 """

@@ -39,7 +39,7 @@ from minispore.common.initializer import Normal
 from minispore.engine.array import is_ndarray
 from minispore.engine.array.capture_hooks import recorder
 from minispore.engine.graph import in_record_block, is_recording, record
-from minispore.graph import cache
+from minispore.graph import cache, capture, plan
 from minispore.graph.guards import Guards
 from minispore.graph.tape import Tape
 from minispore.utils.checks import as_items
@@ -782,7 +782,7 @@ def layout(*kept: int) -> Patch:
         whole = (data.shape, data.dtype, data.strides)
         return tuple(whole[i] for i in kept)
 
-    return lambda monkeypatch: monkeypatch.setattr(cache, "_layout", cut)
+    return lambda monkeypatch: monkeypatch.setattr(cache, "layout", cut)
 
 
 GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
@@ -791,7 +791,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (last_batch_of_one_row, layout(1)),
     (integers_after_floats, layout(0)),
     (transposed_batch, layout(0, 1)),
-    (input_is_a_weight, without(cache.Plan, "_is_state", value=False)),
+    (input_is_a_weight, without(plan.Plan, "_is_state", value=False)),
     (loaded_between_steps, without(Guards, "guard_tensor", None)),
     (requires_grad_switched, without(Guards, "guard_tensor", None)),
     (attribute_changed, without_guards("_guard_items")),
@@ -813,8 +813,8 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (class_replaced, without_guards("_guard_attribute")),
     (module_changed, without_guards("_guard_binding")),
     (module_of_a_library, none),
-    (momentum_set_to_zero, without(cache.Plan, "_branches_otherwise", value=False)),
-    (label_out_of_range, without(cache.Plan, "_decides_otherwise", value=False)),
+    (momentum_set_to_zero, without(plan.Plan, "_branches_otherwise", value=False)),
+    (label_out_of_range, without(plan.Plan, "_decides_otherwise", value=False)),
     (grad_of_jitted, without(cache, "_environment", None)),
     (branch_on_values, none),
     (number_of_a_value, without(Tape, "refuse", None)),
@@ -827,7 +827,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (gradient_hook, none),
     (random_numbers, without(Tape, "host_values", np.full((2, 3), 0.5, np.float32))),
     (gradient_of_rows, none),
-    (index_out_of_range, without(cache, "_unsuitable", None)),
+    (index_out_of_range, without(capture, "_unsuitable", None)),
     (result_is_kept, none),
     (inputs_in_the_result, none),
     (tensor_created_in_the_step, without(Tape, "refuse", None)),
@@ -840,7 +840,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (argument_with_state, without(Guards, "_guard_container", None)),
     (same_list_twice, none),
     (own_list_returned, none),
-    (dict_returned, without(cache, "views_in", ())),
+    (dict_returned, without(plan, "views_in", ())),
     (unaligned_input, none),
     (stored_in_a_list, none),
     (schedule_with_a_state, without(cache.StepCache, "run_eagerly", None)),

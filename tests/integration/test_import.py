@@ -47,7 +47,7 @@ def test_import_loads_no_subpackage() -> None:
 
 def test_training_in_pynative_mode_loads_no_module_of_graph_mode() -> None:
     statement = "from minispore import jit, nn, train; jit(nn.TrainOneStepCell)"
-    later = {f"graph.{name}" for name in ("cache", "guards", "program", "tape")}
+    later = {f"graph.{name}" for name in ("cache", "capture", "guards", "plan", "program", "tape")}
     assert not {f"minispore.{name}" for name in later} & modules_after(statement)
 
 

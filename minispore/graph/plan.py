@@ -1,0 +1,182 @@
+"""The plan of a captured step, which replays it with the bits of an eager step."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
+
+import numpy as np
+
+from minispore.common.tensor import Tensor
+from minispore.engine.array import Array, from_host, is_ndarray
+from minispore.engine.array.capture_hooks import N, Numbers
+from minispore.engine.dispatch import wrap
+from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
+from minispore.graph.program import Memory, Program, View, views_in
+from minispore.graph.tape import bytes_of, flattened, root_of, view_of
+from minispore.utils.checks import map_items
+
+_TENSOR = Tensor(0.0)
+
+
+class Plan:
+    """A captured step that can be replayed.
+
+    Args:
+        capture: The notes on the step.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        tape, self._guards = capture.tape, capture.guards
+        views = {number: view_of(array, number) for number, array in tape.outside.items()}
+        number_of = [tape.view(each.recorded.values).buffer for each in capture.state]
+        rebound = {number_of[i] for i, _ in capture.rebound}
+        outside = {
+            number: bytes_of(array, copied=number in tape.inputs or number in rebound)
+            for number, array in tape.outside.items()
+        }
+        kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.rebound))}
+        self.program: Program = Program(tape.entries, tape.sizes, outside, kept)
+        array = self.program.array
+        self._inputs = [array(tape.view(each.recorded.values)) for each in capture.inputs]
+        self._rebound = [
+            (capture.state[i].tensor, array(views[number_of[i]]), array(view))
+            for i, view in capture.rebound
+        ]
+        self._state_roots = {id(root_of(each.array)): each.array for each in capture.state}
+        self._decisions = [
+            (each.test, [*map(self.program.bind, each.operands)], each.outcome)
+            for each in tape.decisions
+        ]
+        self._numbers, self._advances, self._truths = tape.numbers, tape.advances, tape.truths
+        self._result = capture.result
+        self._outputs = {view: array(view) for view in views_in(capture.result)}
+        self.replays: int = 0
+
+    def __str__(self) -> str:
+        program = self.program
+        inputs = ", ".join(f"{each.shape} {each.dtype}" for each in self._inputs)
+        return (
+            f"inputs {inputs}; {len(program.pure) + len(program.rest)} calls, arena "
+            f"{program.arena_size / 2**20:.1f} MiB, {self.replays} replays"
+        )
+
+    def replay(self, inputs: Sequence[Tensor], containers: Iterable[object] = ()) -> object:
+        """Make one step.
+
+        Raises:
+            PlanError: The plan does not hold for this step, and nothing has been changed.
+        """
+        self._check(containers)
+        for static, given in zip(self._inputs, inputs, strict=True):
+            data = as_memory(given)
+            if self._is_state(data):
+                raise PlanError("an input shares memory with a parameter", keep=True)
+            static[...] = data
+        try:
+            decisions = [test(*operands) for test, operands, _ in self._decisions]
+        except Exception as error:
+            raise PlanError("it raises an error", keep=True) from error
+        if self._decides_otherwise(decisions):
+            raise PlanError("a decision on its inputs is another one", keep=True)
+        computed: list[Computed] = []
+        for compute in self._numbers:
+            try:
+                computed.append(Computed(compute, compute()))
+            except Exception as error:
+                computed.append(Computed(compute, error))
+                reason = "it raises an error"
+                raise PlanError(reason, keep=True, numbers=computed) from error
+        values = [cast("Numbers", each.result) for each in computed]
+        numbers = [x for each in values for x in flattened(each)]
+        if self._branches_otherwise(numbers):
+            reason = "a number of the optimizer became zero or nonzero"
+            raise PlanError(reason, numbers=computed)
+        program = self.program
+        program.set_numbers(numbers)
+        try:
+            for call in program.pure:
+                call()
+        except Exception as error:
+            raise PlanError("it raises an error", keep=True, numbers=computed) from error
+        for call in program.rest:
+            call()
+        for advance, own in zip(self._advances, values, strict=True):
+            advance(own)
+        for tensor, _, value in self._rebound:
+            tensor._data = value.copy(order="K")
+        self.replays += 1
+        return self._build(self._result, inputs, {})
+
+    def _check(self, containers: Iterable[object]) -> None:
+        reason = self._guards.first_change()
+        if reason is not None:
+            raise PlanError(reason)
+        if any(map(self._guards.holds, containers)):
+            raise PlanError(HELD, keep=True)
+        for tensor, static, _ in self._rebound:
+            data = as_memory(tensor)
+            if layout(data) != layout(static):
+                raise PlanError("the shape of a parameter has changed")
+            static[...] = data
+
+    def _decides_otherwise(self, decisions: list[bool]) -> bool:
+        return decisions != [outcome for _, _, outcome in self._decisions]
+
+    def _branches_otherwise(self, numbers: list[float]) -> bool:
+        return list(map(bool, numbers)) != self._truths
+
+    def _is_state(self, data: Memory) -> bool:
+        root = root_of(data)
+        if is_ndarray(root):
+            return id(root) in self._state_roots
+        return any(np.may_share_memory(data, each) for each in self._state_roots.values())
+
+    def _build(self, value: object, inputs: Sequence[Tensor], built: dict[View, Tensor]) -> object:
+        if isinstance(value, Input):
+            return inputs[value.place]
+        if isinstance(value, Output):
+            if value.view not in built:
+                array = self._outputs[value.view].copy(order="K")
+                built[value.view] = wrap(array, _TENSOR)
+            return built[value.view]
+        return map_items(lambda item: self._build(item, inputs, built), value)
+
+
+class GivenNumbers:
+    """What the host computes in an eager step, with the numbers that a replay has computed.
+
+    A learning-rate schedule of the user may change with each call, so it is called once in a step.
+    """
+
+    def __init__(self, numbers: Iterable[Computed]) -> None:
+        self._numbers = list(numbers)
+
+    def host_numbers(self, compute: Callable[[], N]) -> N:
+        """Return the numbers."""
+        for each in self._numbers:
+            if each.compute == compute:
+                self._numbers.remove(each)
+                if isinstance(each.result, Exception):
+                    raise each.result
+                return cast("N", each.result)
+        return compute()
+
+    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
+        """Call the function."""
+        advance(numbers)
+
+    def host_values(self, draw: Callable[[], Memory]) -> Array:
+        """Return the values."""
+        return from_host(draw())
+
+    def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+        """Return the decision."""
+        return test(*arrays)
+
+    def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+        """Call the check."""
+        check(*arrays)
+
+
+def layout(data: Memory) -> tuple[object, ...]:
+    """Return what decides on the order in which numpy computes with an array."""
+    return data.shape, data.dtype, data.strides
