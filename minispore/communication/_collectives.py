@@ -16,7 +16,7 @@ from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication import _watchdog
 from minispore.communication._world import GlobalComm, World, require_world
 from minispore.engine.array import NUMPY_TYPES, Array, as_buffer, device_namespace, is_host, to_host
-from minispore.utils.checks import is_sequence
+from minispore.utils.checks import caller, is_sequence
 
 T = TypeVar("T")
 
@@ -33,10 +33,10 @@ _MAX_DIFFERENCES: Final = 5
 _MAX_CHARACTERS: Final = 200
 
 # The name of the callback that runs in this process only, and must not call a collective.
-_local_only_caller: ContextVar[str | None] = ContextVar("local_only_caller", default=None)
+_local_callback: ContextVar[str | None] = ContextVar("local_callback", default=None)
 
 
-def is_data_parallel(caller: str) -> bool:
+def is_data_parallel() -> bool:
     """Return whether the parallel mode is data parallel.
 
     Raises:
@@ -44,18 +44,18 @@ def is_data_parallel(caller: str) -> bool:
     """
     if get_auto_parallel_context("parallel_mode") == ParallelMode.STAND_ALONE:
         return False
-    require_world(caller)
+    require_world()
     return True
 
 
 @contextmanager
-def forbid_collectives(caller: str) -> Generator[None, None, None]:
-    """Let collectives raise an error in the block, in which `caller` runs in this process only."""
-    token = _local_only_caller.set(caller)
+def forbid_collectives(callback: str) -> Generator[None, None, None]:
+    """Let collectives raise an error in the block, while `callback` runs in this process only."""
+    token = _local_callback.set(callback)
     try:
         yield
     finally:
-        _local_only_caller.reset(token)
+        _local_callback.reset(token)
 
 
 def wire_dtype(array: Array) -> "np.dtype[np.generic]":
@@ -81,7 +81,7 @@ def all_reduce_sum(
         weight: The factor of this process's arrays.
         buffer: The number of bytes in a bucket; a larger array is sent separately.
     """
-    world = _require_collective("all_reduce_sum")
+    world = _require_collective()
     sums: dict[int, Array] = {}
     sizes = [prod(array.shape) for array in arrays]
     for dtype, bucket in _buckets([wire_dtype(array) for array in arrays], sizes, buffer):
@@ -102,7 +102,7 @@ def all_reduce_sum(
 
 def broadcast(arrays: Sequence[Array]) -> list[Array]:
     """Return the values of each array in process 0, in new memory."""
-    world = _require_collective("broadcast")
+    world = _require_collective()
     received: list[Array] = []
     for each in arrays:
         (array,) = to_mpi_buffers([each])
@@ -118,7 +118,7 @@ def broadcast(arrays: Sequence[Array]) -> list[Array]:
 
 def all_gather_object(value: T) -> list[T]:
     """Return the values of all processes in the order of their ranks."""
-    world = _require_collective("all_gather_object")
+    world = _require_collective()
     with world.watchdog:
         gathered: list[T] = world.comm.allgather(value)
     return gathered
@@ -126,7 +126,7 @@ def all_gather_object(value: T) -> list[T]:
 
 def broadcast_object(value: T) -> T:
     """Return the value of process 0."""
-    world = _require_collective("broadcast_object")
+    world = _require_collective()
     with world.watchdog:
         received: T = world.comm.bcast(value, root=0)
     return received
@@ -134,14 +134,14 @@ def broadcast_object(value: T) -> T:
 
 def all_reduce_max(number: int) -> int:
     """Return the largest of the numbers of all processes."""
-    world = _require_collective("all_reduce_max")
+    world = _require_collective()
     numbers = np.array([number], np.int64)
     with world.watchdog:
         world.comm.Allreduce(world.mpi.IN_PLACE, numbers, world.mpi.MAX)
     return int(numbers[0])
 
 
-def check_alike(caller: str, described: Mapping[str, str]) -> None:
+def check_alike(function: str, described: Mapping[str, str]) -> None:
     """Check that the descriptions of settings, by name, are the same in all processes.
 
     Raises:
@@ -159,7 +159,7 @@ def check_alike(caller: str, described: Mapping[str, str]) -> None:
             texts = [f"{text:.{_MAX_CHARACTERS}} in {processes(of)}" for text, of in ranks.items()]
             differences.append(f"'{name}' is {' and '.join(texts)}")
     raise ValueError(
-        f"For '{caller}', settings must be the same in all processes, but "
+        f"For '{function}', settings must be the same in all processes, but "
         f"{shortened(differences, '; ')}."
     )
 
@@ -187,20 +187,19 @@ def shortened(texts: Sequence[str], separator: str) -> str:
 
 def abort_unless_all_failed(error: BaseException) -> None:
     """Return if all processes have failed; otherwise report the error and abort all."""
-    world = require_world("abort_unless_all_failed")
+    world = require_world()
     _watchdog.abort_unless_all_failed(world.error_comm, error)
 
 
-def _require_collective(caller: str) -> World:
-    callback = _local_only_caller.get()
+def _require_collective() -> World:
+    callback = _local_callback.get()
     if callback is not None:
         raise RuntimeError(
             f"{callback} is called in one process only, since its 'chief_only' is True, but it "
-            f"calls a collective operation ('{caller}'), for example by Model.eval. The other "
-            "processes would not take part, and the call would deadlock: set its 'chief_only' to "
-            "False."
+            f"calls a collective operation in '{caller()}'. The other processes would not take "
+            "part, and the call would deadlock: set its 'chief_only' to False."
         )
-    return require_world(caller)
+    return require_world()
 
 
 def _buckets(

@@ -9,7 +9,7 @@ from typing import Final
 from minispore.common.parallel import clear_world_info, set_world_info
 from minispore.communication._mpi import Communicator, Mpi, is_cuda_aware, load
 from minispore.communication._watchdog import Watchdog, abort_on_uncaught_exception
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import caller, describe_value
 
 # MindSpore's names of communication libraries; MPI is used for each of them.
 _BACKENDS: Final = ("mccl", "mpi", "nccl")
@@ -152,7 +152,7 @@ def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
     Source: MindSpore's `mindspore.communication.get_rank`.
     """
-    _check_group(group, "get_rank")
+    _check_group(group)
     return _world[0].rank if _world else 0
 
 
@@ -175,7 +175,7 @@ def get_group_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
     Source: MindSpore's `mindspore.communication.get_group_size`.
     """
-    _check_group(group, "get_group_size")
+    _check_group(group)
     return _world[0].size if _world else 1
 
 
@@ -198,7 +198,7 @@ def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
     Source: MindSpore's `mindspore.communication.get_local_rank`.
     """
-    _check_group(group, "get_local_rank")
+    _check_group(group)
     return _local_rank_and_size()[0]
 
 
@@ -221,7 +221,7 @@ def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
     Source: MindSpore's `mindspore.communication.get_local_rank_size`.
     """
-    _check_group(group, "get_local_rank_size")
+    _check_group(group)
     return _local_rank_and_size()[1]
 
 
@@ -245,15 +245,15 @@ def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[in
 
     Source: MindSpore's `mindspore.communication.get_process_group_ranks`.
     """
-    _check_group(group, "get_process_group_ranks")
-    return list(range(require_world("get_process_group_ranks").size))
+    _check_group(group)
+    return list(range(require_world().size))
 
 
-def require_world(caller: str) -> World:
+def require_world() -> World:
     """Return the group of processes; RuntimeError if `init` was not called."""
     if not _world:
         raise RuntimeError(
-            f"For '{caller}', the processes have not been joined: call "
+            f"For '{caller()}', the processes have not been joined: call "
             "'minispore.communication.init()' at the start of the program."
         )
     return _world[0]
@@ -284,14 +284,14 @@ def _timeout() -> float:
     return seconds
 
 
-def _check_group(group: object, caller: str) -> None:
+def _check_group(group: object) -> None:
     if not isinstance(group, str):
         raise TypeError(
-            f"For '{caller}', the argument 'group' must be type of string, but got 'group' type : "
-            f"{type(group)}."
+            f"For '{caller()}', the argument 'group' must be type of string, but got 'group' "
+            f"type : {type(group)}."
         )
     if group not in _WORLDS:
         raise ValueError(
-            f"For '{caller}', the argument 'group' must be '{GlobalComm.WORLD_COMM_GROUP}', the "
+            f"For '{caller()}', the argument 'group' must be '{GlobalComm.WORLD_COMM_GROUP}', the "
             f"group of all processes, but got {describe_value(group)}."
         )

@@ -46,13 +46,13 @@ class WorkerPool(Generic[T]):
     Args:
         work: Returns the blocks of a task, which must depend on the task only.
         workers: The number of processes.
-        caller: The method or class of the user's call, for messages.
+        function: The method or class of the user's call, for messages.
     """
 
-    def __init__(self, work: Callable[[T], Iterable[Block]], workers: int, caller: str) -> None:
+    def __init__(self, work: Callable[[T], Iterable[Block]], workers: int, function: str) -> None:
         self._work = work
         self._workers = workers
-        self._caller = caller
+        self._function = function
         self._executor: ProcessPoolExecutor | None = None
         self._end: Callable[[], object] = tuple
 
@@ -71,7 +71,7 @@ class WorkerPool(Generic[T]):
             try:
                 self._start()
             except Exception as error:  # a method of the user may raise anything
-                warn_serial(self._caller, _not_sent(error))
+                warn_serial(self._function, _not_sent(error))
                 yield from map(self._work, tasks)
                 return
         pending: deque[tuple[T, Future[Result]]] = deque()
@@ -85,7 +85,7 @@ class WorkerPool(Generic[T]):
                 task, future = pending.popleft()
                 result = future.result()
                 if isinstance(result, str):
-                    warn_serial(self._caller, result)
+                    warn_serial(self._function, result)
                     yield self._work(task)
                     break
                 yield _replay(*result)
@@ -93,13 +93,13 @@ class WorkerPool(Generic[T]):
                 future.cancel()
                 yield self._work(task)
             if failure is _DRAWN:
-                warn_serial(self._caller, f"code before it {_DRAWS}")
+                warn_serial(self._function, f"code before it {_DRAWS}")
             elif failure is not None:
                 raise failure
             yield from map(self._work, tasks)
         except BrokenProcessPool as error:
             raise RuntimeError(
-                f"For '{self._caller}', a worker process ended before its rows were computed: it "
+                f"For '{self._function}', a worker process ended before its rows were computed: it "
                 "was killed, for instance for lack of memory, or it could not start."
             ) from error
         finally:
@@ -155,7 +155,7 @@ def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:
 
 
 def make_pool(
-    work: Callable[[T], Iterable[Block]], workers: int, caller: str, node: Node
+    work: Callable[[T], Iterable[Block]], workers: int, function: str, node: Node
 ) -> WorkerPool[T] | None:
     """Return a pool; None with a warning if the user's code has a state.
 
@@ -163,15 +163,15 @@ def make_pool(
     """
     for each in user_code_of(node):
         if isinstance(each, Stateful):
-            warn_serial(caller, f"'{name_of(each)}' has a state")
+            warn_serial(function, f"'{name_of(each)}' has a state")
             return None
-    return WorkerPool(work, workers, caller)
+    return WorkerPool(work, workers, function)
 
 
-def warn_serial(caller: str, reason: str) -> None:
+def warn_serial(function: str, reason: str) -> None:
     """Warn that the Python code of a node runs in the parent process."""
     warn_at_caller(
-        f"For '{caller}', Python code runs in one process in spite of 'python_multiprocessing': "
+        f"For '{function}', Python code runs in one process in spite of 'python_multiprocessing': "
         f"{reason}."
     )
 

@@ -49,9 +49,6 @@ from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import as_tuple, caller
 from minispore.utils.warn import warn_at_caller
 
-__all__ = ["DataParallel", "SingleProcess", "current_strategy"]
-
-
 R = TypeVar("R")
 
 # The manager checks before these events that all processes have equally many batches,
@@ -212,7 +209,7 @@ def current_strategy() -> SingleProcess:
         >>> type(current_strategy()).__name__
         'SingleProcess'
     """
-    return DataParallel() if is_data_parallel("Model") else SingleProcess()
+    return DataParallel() if is_data_parallel() else SingleProcess()
 
 
 def _described_argument(name: str, value: object) -> str:

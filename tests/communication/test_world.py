@@ -83,9 +83,9 @@ def test_init_joins_the_processes_and_release_leaves_them(
 
 def test_init_twice_keeps_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
     join_echo(monkeypatch)
-    joined = _world.require_world("test")
+    joined = _world.require_world()
     communication.init()
-    assert _world.require_world("test") is joined
+    assert _world.require_world() is joined
     assert communication.get_process_group_ranks() == [0, 1, 2]
 
 

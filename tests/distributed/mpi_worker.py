@@ -183,7 +183,7 @@ def tensorpack_callbacks() -> object:
 def train_on_device() -> object:
     """Train on the CPU, and on a device with and without CUDA-aware MPI."""
     is_set = communication.GlobalComm.CUDA_AWARE
-    is_queried = is_cuda_aware(CDLL(require_world("train_on_device").mpi.__file__), {})
+    is_queried = is_cuda_aware(CDLL(require_world().mpi.__file__), {})
     register_backend("GPU", STRICT_BACKEND)
     return [
         is_set,

@@ -10,27 +10,25 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Metric, strategy
+from minispore.train import Metric, Model, strategy
 from minispore.train._metric_collection import MetricCollection
 from minispore.train.protocol import CallbackManager, InternalCallbackParam
 from minispore.train.strategy import SingleProcess, current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: current_strategy().make_callback_manager(None),
-        lambda: current_strategy().make_eval_network(nn.Cell()),
-        lambda: current_strategy().make_metrics({}, None, InternalCallbackParam()),
-        lambda: current_strategy().shard_dataset(NumpySlicesDataset([1]), "valid_dataset"),
-    ],
-)
-def test_missing_init_raises(call: Callable[[], object]) -> None:
+def test_missing_init_raises() -> None:
+    model, data = Model(nn.Cell()), NumpySlicesDataset([1])
+    calls: dict[str, Callable[[], object]] = {
+        "Model.train": lambda: model.train(1, data),
+        "Model.fit": lambda: model.fit(1, data, data),
+        "Model.eval": lambda: model.eval(data),
+    }
     ms.set_auto_parallel_context(parallel_mode="data_parallel")
     try:
-        with pytest.raises(RuntimeError, match="^For 'Model', the processes have not been joined"):
-            call()
+        for name, call in calls.items():
+            with pytest.raises(RuntimeError, match=f"^For '{name}', the processes have not been"):
+                call()
     finally:
         ms.reset_auto_parallel_context()
 

@@ -156,7 +156,7 @@ class TrainOneStepCell(Cell):
         self.return_grad = return_grad
         self._gradient_hooks: list[Entry] = []
         _warn_of_foreign_parameters(network, optimizer)
-        self.reducer_flag: bool = is_data_parallel("TrainOneStepCell")
+        self.reducer_flag: bool = is_data_parallel()
         # For a subclass with a `construct` of its own, as are those of the gradients.
         self.grad: ops.GradOperation[tuple[Tensor, ...], Tensor] = ops.GradOperation(
             get_by_list=True, sens_param=True

@@ -159,7 +159,7 @@ class OnRequestExit(Callback):
     def _is_requested(self) -> bool:
         if not self._requested and self._config_file is not None:
             self._requested = self._config_requests_exit(self._config_file)
-        if is_data_parallel("OnRequestExit"):  # a request to one process stops all
+        if is_data_parallel():  # a request to one process stops all
             self._requested = bool(all_reduce_max(self._requested))
         return self._requested
 
