@@ -30,6 +30,7 @@ _STUB = {
 _MODULES = _STUB | {
     "dataset.WaitedDSCallback": "minispore.train.callback._waited_ds_callback",
     "dataset.callback.WaitedDSCallback": "minispore.train.callback._waited_ds_callback",
+    "common.jit": "minispore.graph.jit",
     "engine.array.capture_hooks.StepCache": "minispore.graph.cache",
 }
 

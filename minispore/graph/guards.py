@@ -255,7 +255,7 @@ class Guards:
         self.reason: str | None = None
         self._known: set[CodeType] = set()
         self._other = watch.other
-        self._ran = watch.other | watch.library | watch.package
+        self._executed = watch.other | watch.library | watch.package
         # The user's code must not read what cannot be guarded. The package's code reads what the
         # package has stored itself.
         self._names = _names(watch.other)
@@ -525,7 +525,9 @@ class Guards:
                     or codes & self._other
                     or (not of_package and _is_implicit_call(name, value))
                 )
-                if of_package and (by_user or (name in self._all_names and codes <= self._ran)):
+                if of_package and (
+                    by_user or (name in self._all_names and codes <= self._executed)
+                ):
                     self._guard_class_attribute(kind, name)
                 if by_user:
                     self._visit(value, f"'{name}' of the class '{each.__name__}'")
@@ -547,7 +549,7 @@ class Guards:
             self._guard_attribute(function, "__dict__", f"the attributes of {path}")
             self._bind(attributes, names, f" of {path}")
         own = in_package(code)
-        if not own and code not in self._ran:
+        if not own and code not in self._executed:
             return
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self._visit_closure(cell, f"'{name}' of {code.co_name}", needed=not own)
@@ -603,11 +605,11 @@ class Guards:
         """Return whether the step reads an object besides its arguments."""
         return id(value) in self._kept
 
-    def untracked_code(self, watch: Watch) -> str | None:
+    def untracked_code(self, executed: Watch) -> str | None:
         """Return why the code that ran is not what the guards were made for; None if it is."""
-        for code in watch.other - self._known:
+        for code in executed.other - self._known:
             return f"{_where(code)} is called in a way that cannot be followed"
-        for code in watch.impure():
+        for code in executed.impure():
             return f"it calls '{code.co_name}' of '{code.co_filename.removeprefix(ROOT)}'"
         return None
 

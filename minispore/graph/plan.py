@@ -11,7 +11,7 @@ from minispore.engine.array.capture_hooks import N, Numbers
 from minispore.engine.dispatch import wrap
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
-from minispore.graph.tape import bytes_of, flattened, root_of, view_of
+from minispore.graph.tape import bytes_of, empty_bytes_like, flattened, root_of, view_of
 from minispore.utils.checks import map_items
 
 _TENSOR = Tensor(0.0)
@@ -29,8 +29,9 @@ class Plan:
         views = {number: view_of(array, number) for number, array in tape.outside.items()}
         number_of = [tape.view(each.recorded.values).buffer for each in capture.state]
         rebound = {number_of[i] for i, _ in capture.rebound}
+        copied = rebound | tape.inputs
         outside = {
-            number: bytes_of(array, copied=number in tape.inputs or number in rebound)
+            number: empty_bytes_like(array) if number in copied else bytes_of(array)
             for number, array in tape.outside.items()
         }
         kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.rebound))}

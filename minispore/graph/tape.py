@@ -328,10 +328,15 @@ class _Bytes:
         }
 
 
-def bytes_of(array: Memory, *, copied: bool) -> Memory:
-    """Return the memory of an array as an array of bytes, or as many new bytes."""
+def bytes_of(array: Memory) -> Memory:
+    """Return the memory of an array as an array of bytes."""
+    return np.asarray(_Bytes(array))
+
+
+def empty_bytes_like(array: Memory) -> Memory:
+    """Return as many new bytes as an array has."""
     low, high = byte_bounds(array)
-    return np.empty(high - low, np.uint8) if copied else np.asarray(_Bytes(array))
+    return np.empty(high - low, np.uint8)
 
 
 def flattened(numbers: Numbers) -> list[float]:
