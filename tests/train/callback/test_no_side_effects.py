@@ -88,7 +88,7 @@ def test_unchanged_run_always_resumes(
 
 
 def rates(net: nn.Cell) -> nn.Optimizer:
-    return nn.Momentum(net.trainable_params(), [0.1] * 99, 0.9)
+    return nn.Momentum(net.trainable_params(), [0.1] * 999, 0.9)
 
 
 class Halve(Callback):
