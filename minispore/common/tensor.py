@@ -91,6 +91,7 @@ Scalar: TypeAlias = bool | int | float
 TensorHook: TypeAlias = "Callable[[Tensor], Tensor | None]"
 # Some methods have the names of Python's types, which they hide in the class body.
 Int: TypeAlias = int
+Float: TypeAlias = float
 Bool: TypeAlias = bool
 
 
@@ -144,7 +145,7 @@ class Tensor(Variable):
         self,
         input_data: object = None,
         dtype: DType | None = None,
-        shape: Sequence[int] | int | None = None,
+        shape: Sequence[Int] | Int | None = None,
         init: object = None,
     ) -> None:
         if dtype is not None and not isinstance(dtype, DType):
@@ -254,22 +255,22 @@ class Tensor(Variable):
         return "CPU" if is_host(self._data) else "GPU:0"
 
     @property
-    def size(self) -> int:
+    def size(self) -> Int:
         """The number of elements."""
         return prod(self.shape)
 
     @property
-    def itemsize(self) -> int:
+    def itemsize(self) -> Int:
         """The size of one element in bytes."""
         return self.dtype.numpy_dtype.itemsize
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Int:
         """The size of all elements in bytes."""
         return self.size * self.itemsize
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def strides(self) -> tuple[Int, ...]:
         """The distance in bytes between neighbouring elements along each axis."""
         return to_host(self._data).strides
 
@@ -306,11 +307,11 @@ class Tensor(Variable):
         """Return the elements as nested lists of Python numbers."""
         return to_host(self._data).tolist()
 
-    def numel(self) -> int:
+    def numel(self) -> Int:
         """Return the number of elements."""
         return self.size
 
-    def dim(self) -> int:
+    def dim(self) -> Int:
         """Return the number of axes."""
         return self.ndim
 
@@ -327,23 +328,23 @@ class Tensor(Variable):
         # With a format, the only element is formatted.
         return format(self.item(), spec) if spec else str(self)
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Bool:
         return bool(self.item())
 
-    def __int__(self) -> int:
+    def __int__(self) -> Int:
         return int(self.item())
 
-    def __float__(self) -> float:
+    def __float__(self) -> Float:
         return float(self.item())
 
-    def __index__(self) -> int:
+    def __index__(self) -> Int:
         value = self.item()
         if isinstance(value, float):
             kind = "Only a tensor of an integer can be used as an index"
             raise TypeError(f"{kind}, but got {self!r}.")
         return value
 
-    def __len__(self) -> int:
+    def __len__(self) -> Int:
         if self.ndim == 0:
             raise TypeError("A tensor without axes has no length.")
         return self.shape[0]
@@ -363,7 +364,7 @@ class Tensor(Variable):
         return apply_function(func, args, kwargs)
 
     def __array__(
-        self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None
+        self, dtype: np.dtype[np.generic] | None = None, copy: Bool | None = None
     ) -> NDArray[Any]:
         check_not_differentiated(self)
         return np.array(to_host(self._data), dtype=dtype, copy=copy)
@@ -371,17 +372,17 @@ class Tensor(Variable):
     def __dlpack__(
         self,
         *,
-        stream: int | None = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
+        stream: Int | None = None,
+        max_version: tuple[Int, Int] | None = None,
+        dl_device: tuple[Int, Int] | None = None,
+        copy: Bool | None = None,
     ) -> CapsuleType:
         check_not_differentiated(self)
         return to_dlpack(
             self._data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self) -> tuple[Int, Int]:
         return dlpack_device(self._data)
 
     @property
@@ -401,13 +402,13 @@ class Tensor(Variable):
             raise TypeError("A tensor without axes cannot be iterated over.")
         return (self[i] for i in range(self.shape[0]))
 
-    def __contains__(self, item: object) -> bool:
+    def __contains__(self, item: object) -> Bool:
         return _is_operand(item) and bool(reduction.any(comparison.equal(self, item)))
 
     def __copy__(self) -> Tensor:
         return Tensor(self)
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
+    def __deepcopy__(self, memo: dict[Int, object]) -> Tensor:
         return Tensor(self)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -510,7 +511,7 @@ class Tensor(Variable):
         return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
 
     # By identity, since `==` returns a tensor.
-    def __hash__(self) -> int:
+    def __hash__(self) -> Int:
         return object.__hash__(self)
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
@@ -531,7 +532,7 @@ class Tensor(Variable):
     # In place: while a gradient is being computed the tensor becomes another node of the graph;
     # otherwise its memory is written to.
 
-    def _is_rebound(self, value: object) -> bool:
+    def _is_rebound(self, value: object) -> Bool:
         recorded = isinstance(value, Tensor) and is_recorded(value)
         return recorded or is_recorded(self) or in_record_block()
 
