@@ -108,7 +108,7 @@ def _step(widths: Sequence[int]) -> Callable[[], object]:
 
 
 def _mpi_sum(array: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> None:
-    world = require_world("benchmarks.parallel")
+    world = require_world()
     world.comm.Allreduce(world.mpi.IN_PLACE, array, world.mpi.SUM)
 
 
@@ -118,7 +118,7 @@ def _in_turns(runs: Sequence[Callable[[], object]]) -> list[float]:
     Processes that wait for each other are as slow as the slowest one, which other programs on the
     machine delay, so the median would depend on these programs.
     """
-    comm = require_world("benchmarks.parallel").comm
+    comm = require_world().comm
     times: list[list[float]] = [[] for _ in runs]
     for turn in range(TURNS + 2):
         for run, seconds in zip(runs, times, strict=True):

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from minispore.utils.atomic import atomic_write
+from minispore.utils.atomic import atomic_write, regular
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.progress import progress_bar
 
@@ -128,6 +128,8 @@ def download_file(
             "For 'download_mnist', the package 'pooch' is missing; "
             'install it with: pip install "minispore[download]"'
         ) from error
+    if path.exists():  # a pipe, from which pooch would read, is refused
+        open(path, "rb", opener=regular).close()
     download = partial(_download, size=content.size, progress=progress, timeout=timeout)
     failures: list[str] = []
     for mirror in mirrors:

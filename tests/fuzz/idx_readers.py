@@ -12,6 +12,7 @@ from minispore.dataset.digits import write
 from minispore.dataset.digits._write import MARKER
 from minispore.dataset.download import _unpack
 from minispore.dataset.idx import read_idx, read_idx_shape
+from minispore.utils.atomic import regular
 from tests.fuzz.reader_contract import Reader
 
 BIG = 2**31
@@ -94,8 +95,10 @@ FETCHED = idx(4, 4)
 
 
 def unpack_download(path: Path) -> None:
+    with open(path, "rb", opener=regular) as file:
+        packed_bytes = BytesIO(file.read())
     try:
-        content = _unpack(BytesIO(path.read_bytes()), len(FETCHED))
+        content = _unpack(packed_bytes, len(FETCHED))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None  # the caller adds the mirror's name
     assert len(content) <= len(FETCHED) + 1  # pooch verifies the content

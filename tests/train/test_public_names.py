@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-PACKAGES = ["", ".callback", ".protocol", ".resume", ".serialization", ".strategy", ".summary"]
+PACKAGES = ["", ".callback", ".protocol", ".resume", ".serialization", ".summary"]
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -165,7 +165,7 @@ _LOADS = "load_state_dict = lambda self, state: super().load_state_dict(state | 
 
 def _replaced(method: str, field: str, value: float) -> tuple[str, str]:
     """Return a text of a callback, and one in which a method replaces the value of a field."""
-    text = f" {field} = StateField"
+    text = f" {field}: StateField["
     return text, f" {method.format(entry={field: value})};{text}"
 
 
