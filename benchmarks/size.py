@@ -1,7 +1,8 @@
-"""The size of minispore: files and code lines of each package, and what one training step runs.
+"""The size of minispore: code lines of each package and their share of logic, and of one step.
 
 A code line is a line of a `.py` file that is not blank and belongs neither to a comment nor to a
-docstring. `python -m benchmarks.size` prints both tables; equal sources give equal tables.
+docstring. The *core* is what a training needs; course, tensorpack, testing and drawing use its
+public names. `python -m benchmarks.size` prints the tables; equal sources give equal tables.
 """
 
 import ast
@@ -24,6 +25,8 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.train import Callback, Model, RunContext
 
 PACKAGE = Path(minispore.__file__).parent
+SATELLITES = ("_course", "drawing", "tensorpack", "testing")
+KINDS = ("imports", "signatures", "checks", "tables", "logic")
 _NO_CODE = (
     tokenize.COMMENT,
     tokenize.NL,
@@ -51,6 +54,57 @@ def code_lines(source: str) -> set[int]:
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
             lines.difference_update(_lines_of(node.body[0]))
     return lines
+
+
+def line_kinds(source: str) -> Counter[str]:
+    r"""Return the number of code lines of a Python source by their purpose, one of `KINDS`.
+
+    Signatures include decorators, overloads, protocols and headers of classes; a check is a call of
+    a function `check_...`, or a condition that only raises; tables are what is assigned outside of
+    functions. All other lines are logic.
+
+    Examples:
+        >>> source = "import os\ndef f(x):\n    if x < 0:\n        raise ValueError\n    return x\n"
+        >>> sorted(line_kinds(source).items())
+        [('checks', 2), ('imports', 1), ('logic', 1), ('signatures', 1)]
+    """
+    kinds = dict.fromkeys(code_lines(source), "logic")
+
+    def mark(kind: str, first: int, last: int | None) -> None:
+        kinds.update((line, kind) for line in range(first, (last or first) + 1) if line in kinds)
+
+    def visit(node: ast.AST, *, in_function: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            inside = in_function
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                decorators = [ast.unparse(each) for each in child.decorator_list]
+                bases = child.bases if isinstance(child, ast.ClassDef) else []
+                whole = "overload" in decorators or "Protocol" in map(ast.unparse, bases)
+                first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+                mark("signatures", first, child.end_lineno if whole else child.body[0].lineno - 1)
+                if whole:
+                    continue
+                inside = in_function or isinstance(child, ast.FunctionDef)
+            elif isinstance(child, ast.Import | ast.ImportFrom):
+                mark("imports", child.lineno, child.end_lineno)
+            elif isinstance(child, ast.stmt) and _is_check(child):
+                mark("checks", child.lineno, child.end_lineno)
+                continue
+            elif isinstance(child, ast.Assign | ast.AnnAssign) and not in_function:
+                mark("tables", child.lineno, child.end_lineno)
+            visit(child, in_function=inside)
+
+    visit(ast.parse(source), in_function=False)
+    return Counter(kinds.values())
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        only_raises = all(isinstance(each, ast.Raise) for each in statement.body)
+        return only_raises and not statement.orelse
+    value = getattr(statement, "value", None)
+    called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+    return called.rpartition(".")[2].lstrip("_").startswith("check_")
 
 
 def package_sizes() -> dict[str, tuple[int, int]]:
@@ -172,8 +226,21 @@ def table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:
     return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
+def shares() -> list[tuple[str | int, ...]]:
+    """Return rows for the core and the rest: code lines, and the percentage of each kind."""
+    kinds = {"core": Counter[str](), "course, tensorpack, testing, drawing": Counter[str]()}
+    core, others = kinds.values()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        is_core = path.relative_to(PACKAGE).parts[0] not in SATELLITES
+        (core if is_core else others).update(line_kinds(path.read_text("utf-8")))
+    return [
+        (name, counts.total(), *(f"{counts[kind] / counts.total():.1%}" for kind in KINDS))
+        for name, counts in kinds.items()
+    ]
+
+
 def report() -> str:
-    """Return both tables."""
+    """Return the tables."""
     packages, step = package_sizes(), step_sizes()
     files = sum(count for count, _ in packages.values())
     total = sum(lines for _, lines in packages.values())
@@ -183,6 +250,8 @@ def report() -> str:
                 ("package", "files", "code lines"),
                 [*((name, *sizes) for name, sizes in packages.items()), ("total", files, total)],
             ),
+            "",
+            table(("part", "code lines", *KINDS), shares()),
             "",
             f"One training step runs {sum(step.values())} code lines in {len(step)} files:",
             "",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.size import code_lines, package_sizes
+from benchmarks.size import code_lines, line_kinds, package_sizes
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,3 +54,29 @@ class A:
         ]
 '''
     assert code_lines(source) == {4, 7, 12, 13, 15, 16}
+
+
+def test_each_code_line_is_of_one_kind() -> None:
+    source = '''"""Module."""
+import os
+
+TABLE = [
+    1,
+]
+
+
+@overload
+def f(x): ...
+def f(
+    x,
+):
+    """Function."""
+    check_int(x)
+    if x < 0:
+        raise ValueError
+    count = 1
+    return count
+'''
+    expected = {"imports": 1, "tables": 3, "signatures": 5, "checks": 3, "logic": 2}
+    assert line_kinds(source) == expected
+    assert line_kinds(source).total() == len(code_lines(source))
