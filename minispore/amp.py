@@ -127,9 +127,8 @@ class DynamicLossScaler(LossScaler):
 
     def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
         super().__init__(scale_value)
-        caller = "DynamicLossScaler"
-        self.scale_factor: int = check_int(scale_factor, "scale_factor", caller, low=1)
-        self.scale_window: int = check_int(scale_window, "scale_window", caller, low=1)
+        self.scale_factor: int = check_int(scale_factor, "scale_factor", low=1)
+        self.scale_window: int = check_int(scale_window, "scale_window", low=1)
         self.counter: Parameter = host_parameter(0, int32, "counter")
 
     def adjust(self, grads_finite: Tensor) -> bool:

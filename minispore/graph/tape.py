@@ -21,7 +21,7 @@ from minispore.engine.array.capture_hooks import N, Numbers, recorder
 from minispore.engine.array.device import register_host_arrays
 from minispore.engine.array.protocol import NAMES, Array, Namespace
 from minispore.graph.program import Entry, HostNumber, Memory, View
-from minispore.utils.checks import as_tuple, is_sequence, is_tuple, map_items
+from minispore.utils.checks import as_tuple, caller, is_sequence, is_tuple, map_items
 
 R = TypeVar("R")
 
@@ -300,7 +300,8 @@ class Tape:
     def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check."""
         check(*unwrapped(arrays))
-        self.entries.append(Entry(check, self._operands(arrays), {}, None, is_live=True))
+        settings: dict[str, object] = {"function": caller()}  # a replay is not called by it
+        self.entries.append(Entry(check, self._operands(arrays), settings, None, is_live=True))
 
 
 def view_of(array: Memory, number: int) -> View:

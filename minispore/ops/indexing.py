@@ -141,7 +141,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
         )
     if not batch_dims:
         index = (slice(None),) * place + (input_indices._data,)
-        return _getitem_with_caller(input_params, index)
+        return _getitem_at(input_params, index)
     # One index for all batch axes, broadcast with the indices; numpy puts their axes first.
     inner = place - batch_dims
     others = (1,) * (input_indices.ndim - batch_dims)
@@ -149,7 +149,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
     flat = apply1(reshape, input_params, (prod(batch), *input_params.shape[batch_dims:]))
     rows = to_device_of(places, flat._data)
     index = (rows, *(slice(None),) * inner, input_indices._data)
-    found = _getitem_with_caller(flat, index)
+    found = _getitem_at(flat, index)
     count = input_indices.ndim
     order = (*range(batch_dims), *range(count, count + inner), *range(batch_dims, count))
     return permute(found, (*order, *range(count + inner, found.ndim))) if inner else found
@@ -179,7 +179,7 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """
     check_tensor(input)
     places = _places_along(input, dim, index, "dim")
-    return _getitem_with_caller(input, places)
+    return _getitem_at(input, places)
 
 
 GatherD: Final = primitive("GatherD", gather_elements)
@@ -216,7 +216,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
             f"number of axes of 'input_x', but the shape is {indices.shape}."
         )
     index = tuple(indices._data[..., i] for i in range(count))
-    return _getitem_with_caller(input_x, index)
+    return _getitem_at(input_x, index)
 
 
 GatherNd: Final = primitive("GatherNd", gather_nd)
@@ -326,7 +326,7 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
             f"For 'index_select', the argument 'index' must have one axis, but its shape is "
             f"{index.shape}."
         )
-    return _getitem_with_caller(input, (slice(None),) * place + (index._data,))
+    return _getitem_at(input, (slice(None),) * place + (index._data,))
 
 
 def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
@@ -704,7 +704,7 @@ def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
     return cast_to(values, dtype_of(input))
 
 
-def _getitem_with_caller(x: Tensor, index: tuple[object, ...]) -> Tensor:
+def _getitem_at(x: Tensor, index: tuple[object, ...]) -> Tensor:
     try:
         return apply1(rules.getitem, x, index)
     except IndexError as error:
@@ -817,9 +817,7 @@ class StridedSlice(Primitive):
                 "For 'StridedSlice', 'begin', 'end' and 'strides' must be of one length, but got "
                 f"{begin}, {end} and {strides}."
             )
-        return _getitem_with_caller(
-            input_x, tuple(map(self._item, range(len(begin)), begin, end, strides))
-        )
+        return _getitem_at(input_x, tuple(map(self._item, range(len(begin)), begin, end, strides)))
 
     def _item(self, i: int, begin: int, end: int, stride: int) -> object:
         if self.ellipsis_mask >> i & 1:

@@ -556,7 +556,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_as(
     logits: Tensor, labels: Tensor, weight: Tensor | None, reduction: Reduction
 ) -> Tensor:
-    """Return `binary_cross_entropy` of the other arguments."""
+    """Return `binary_cross_entropy`; errors name that function, or the loss that calls this."""
     check_one_of(reduction, REDUCTIONS, "reduction")
     x = as_float(logits, "logits")
     y = as_float(labels, "labels")
@@ -564,7 +564,7 @@ def binary_cross_entropy_as(
     _check_factor(weight, x, "weight")
     # Not on a device, where the check would synchronize; the loss is NaN there.
     if is_host(x._data):
-        host_check(partial(_check_probabilities, caller()), x._data)
+        host_check(_check_probabilities, x._data)
     epsilon = 1e-12
     positive = mul(y, log(add(x, epsilon)))
     negative = mul(sub(1, y), log(add(sub(1, x), epsilon)))
@@ -574,10 +574,11 @@ def binary_cross_entropy_as(
     return apply_reduction(losses, reduction)
 
 
-def _check_probabilities(caller: str, x: Array) -> None:
+def _check_probabilities(x: Array, function: str | None = None) -> None:
     host = to_host(x)
     if ((host < 0) | (host > 1)).any():
-        raise RuntimeError(f"For '{caller}', 'logits' must be in [0, 1], but are not all.")
+        function = function or caller()
+        raise RuntimeError(f"For '{function}', 'logits' must be in [0, 1], but are not all.")
 
 
 class BinaryCrossEntropy(Primitive):
@@ -629,7 +630,7 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: DivergenceReduction = "mea
 
 
 def kl_div_as(logits: Tensor, labels: Tensor, reduction: DivergenceReduction) -> Tensor:
-    """Return `kl_div` of the other arguments."""
+    """Return `kl_div`; errors name that function, or the loss that calls this."""
     check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
     x = as_float(logits, "logits")
     y = as_float(labels, "labels")

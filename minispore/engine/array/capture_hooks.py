@@ -118,7 +118,8 @@ def host_check(check: Callable[..., None], *arrays: Array) -> None:
     """Call `check(*arrays)`, which may only raise an error.
 
     Args:
-        check: A function of arrays without side effects.
+        check: A function of arrays without side effects. A replay also gives it, as `function`, the
+            name for its error.
         *arrays: The arrays whose elements it reads.
     """
     current = recorder.get()

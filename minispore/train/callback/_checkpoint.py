@@ -285,7 +285,7 @@ class ModelCheckpoint(Callback):
             else seconds and time.monotonic() - self._saved_time > seconds
         )
         if due and self._config.training_state:
-            # First: the state lists only files that exist beside it.
+            # Before the state is taken: it lists only files that exist.
             self._complete_save()
             run_context.request_save(self)
         elif due:
