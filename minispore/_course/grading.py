@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
@@ -13,6 +13,8 @@ from minispore._course.verdict import Verdict
 from minispore._course.workspace import Workspace
 
 Grades: TypeAlias = Mapping[str, Mapping[int, CheckResult]]
+
+_POLL_SECONDS = 0.2
 
 
 def grade(
@@ -58,10 +60,14 @@ def grade(
             futures = {
                 pool.submit(_check, folder, file, n, stop): (name, n) for name, n, file in files
             }
-            for future in as_completed(futures):
-                name, number = futures[future]
-                result = grades[name][number] = future.result()
-                report(f"{name}, lesson {number}: {_cell(result)} ({result.seconds:.1f} s)")
+            pending = set(futures)
+            while pending:
+                # An interrupt that comes just before the wait begins does not end it.
+                done, pending = wait(pending, _POLL_SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    name, number = futures[future]
+                    result = grades[name][number] = future.result()
+                    report(f"{name}, lesson {number}: {_cell(result)} ({result.seconds:.1f} s)")
         except KeyboardInterrupt:
             return grades, False
         finally:
