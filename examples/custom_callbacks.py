@@ -65,7 +65,7 @@ class StopAtAccuracy(Callback):
     def on_eval_end(self, run_context: RunContext) -> None:
         # Not at the end of the epoch: an epoch that is stopped early ends without an evaluation.
         params = run_context.original_args()
-        accuracy = params.metrics["accuracy"]
+        accuracy = params.metrics.get("accuracy", 0.0)  # an evaluation may be stopped, too
         if accuracy >= self.accuracy:
             print(f"stopped at an accuracy of {accuracy:.1%}, in epoch {params.cur_epoch_num}")
             run_context.request_stop()
@@ -102,7 +102,7 @@ class SaveBest(Callback):
 
     def on_eval_end(self, run_context: RunContext) -> None:
         params = run_context.original_args()
-        accuracy = params.metrics["accuracy"]
+        accuracy = params.metrics.get("accuracy", 0.0)
         if accuracy > self.best:
             self.best = accuracy
             ms.save_checkpoint(params.network, str(self.file))

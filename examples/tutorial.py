@@ -3,6 +3,9 @@
     python examples/tutorial.py [FOLDER]
 
 The data and the checkpoints are written to FOLDER (by default `tutorial`).
+
+`SaveBelow` and `KeepBest` have a state, which is lost if the training is interrupted and resumed:
+`own_callback.py` shows how to save it.
 """
 
 import sys
@@ -64,8 +67,12 @@ class SaveBelow(Callback):
 
     def __init__(self, threshold: float, folder: Path) -> None:
         super().__init__()
+        self.threshold = threshold
         self.lowest = threshold
         self.folder = folder
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.lowest = self.threshold
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         params = run_context.original_args()
@@ -85,9 +92,12 @@ class KeepBest(Callback):
         self.path = path
         self.best = 0.0
 
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.best = 0.0
+
     def on_eval_end(self, run_context: RunContext) -> None:
         params = run_context.original_args()
-        accuracy = params.metrics["accuracy"]
+        accuracy = params.metrics.get("accuracy", 0.0)
         if accuracy > self.best:
             self.best = accuracy
             ms.save_checkpoint(params.network, str(self.path))
