@@ -72,19 +72,19 @@ def to_mpi_buffers(arrays: Sequence[Array]) -> list[Array]:
 
 
 def all_reduce_sum(
-    arrays: Sequence[Array], weight: float = 1.0, *, buffer: int = BUCKET_BYTES
+    arrays: Sequence[Array], weight: float = 1.0, *, bucket_bytes: int = BUCKET_BYTES
 ) -> list[Array]:
     """Return the sum of each array over the processes, in new memory and the wire type.
 
     Args:
         arrays: The arrays, from `to_mpi_buffers`; of the same shapes and types in each process.
         weight: The factor of this process's arrays.
-        buffer: The number of bytes in a bucket; a larger array is sent separately.
+        bucket_bytes: The number of bytes in a bucket; a larger array is sent separately.
     """
     world = _require_collective()
     sums: dict[int, Array] = {}
     sizes = [prod(array.shape) for array in arrays]
-    for dtype, bucket in _buckets([wire_dtype(array) for array in arrays], sizes, buffer):
+    for dtype, bucket in _buckets([wire_dtype(array) for array in arrays], sizes, bucket_bytes):
         xp = device_namespace(arrays[bucket[0]])
         flat = xp.empty((sum(sizes[i] for i in bucket),), dtype)
         end = 0

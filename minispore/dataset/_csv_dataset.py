@@ -15,7 +15,7 @@ from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import MappableDataset, check_absent
 from minispore.dataset._sources import ArraySource, MapStyleNode
 from minispore.dataset.samplers import choose_sampler
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller, check_type
 
 Default = str | int | float
@@ -116,7 +116,7 @@ def _read(path: _Path, delimiter: str) -> list[list[str]]:
     if not Path(path).is_file():
         raise ValueError(f"For 'CSVDataset', there is no file '{os.fspath(path)}'.")
     try:
-        with open(path, encoding="utf-8-sig", newline="", opener=regular) as file:
+        with open(path, encoding="utf-8-sig", newline="", opener=open_regular_file) as file:
             return [row for row in csv.reader(file, delimiter=delimiter) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise RuntimeError(f"'{os.fspath(path)}' cannot be read as CSV: {error}.") from None

@@ -19,7 +19,7 @@ from minispore.dataset._source_datasets import (
 from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.dataset.vision._decode import decode_image
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller, check_int, check_type
 
 
@@ -169,7 +169,7 @@ class ImageSource:
 
     def _row(self, index: int) -> Row:
         path, label = self.files[index]
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             content = np.frombuffer(file.read(), np.uint8)
         image = decode_image(content, f"'{path}'") if self.decode else content
         return image, np.array(label, np.int32)

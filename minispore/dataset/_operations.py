@@ -540,7 +540,7 @@ def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
     return tuple([as_element(value, what) for value in values])
 
 
-def for_one_iterator(
+def instantiate(
     node: Node,
 ) -> tuple[Node, list[CallbackDriver], list[Callable[[], None]]]:
     """Return the pipeline for one iterator, the drivers of callbacks, and what ends the processes.

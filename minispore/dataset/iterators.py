@@ -28,7 +28,7 @@ from minispore.dataset._node import (
     traverse,
     user_code_of,
 )
-from minispore.dataset._operations import for_one_iterator
+from minispore.dataset._operations import instantiate
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
@@ -55,7 +55,7 @@ class DatasetIterator(Generic[T]):
         self._node = node
         self._convert = convert
         self._num_epochs = num_epochs
-        self._pipeline, self._drivers, self._closes = for_one_iterator(node)
+        self._pipeline, self._drivers, self._closes = instantiate(node)
         for close in self._closes:
             # The traceback of an exception that was caught may keep the pipeline for longer.
             weakref.finalize(self, close)

@@ -381,7 +381,7 @@ def check_parameters(params: InternalCallbackParam) -> None:
     if get_group_size() == 1 or not broadcasts_parameters():
         return
     parameters = list(params.train_network.get_parameters())
-    sums = [_check_sum(each) if each.requires_grad else 0 for each in parameters]
+    sums = [_checksum(each) if each.requires_grad else 0 for each in parameters]
     gathered = all_gather_object(np.array(sums, np.uint32).tobytes())
     if len(set(gathered)) == 1:
         return
@@ -397,7 +397,7 @@ def check_parameters(params: InternalCallbackParam) -> None:
     )
 
 
-def _check_sum(parameter: Parameter) -> int:
+def _checksum(parameter: Parameter) -> int:
     values = to_host(parameter._data)
     if values.dtype.kind == "f" and np.isnan(values).any():
         # NaNs have different bit patterns: which one a sum has depends on its operands' order.

@@ -112,7 +112,7 @@ class Boundary:
         others = self._savers_without(requested)
         self._save(checkpoint.state, requested, "requested")
         self._save(checkpoint.state, others, "restored")
-        if values["for_good"]:
+        if values["finished"]:
             self._context.request_stop(finished=True)
             self._data.end()
             self._final = checkpoint.state
@@ -174,7 +174,7 @@ class Boundary:
             "epoch": params.cur_epoch_num,
             "closed": self._closed,
             "step": params.cur_step_num,
-            "for_good": self._context.get_stop_requested() and not interrupted,
+            "finished": self._context.get_stop_requested() and not interrupted,
             "net_outputs": _serializable_outputs(params.get("net_outputs")),
             "parameters": [each.name for each in params.train_network.get_parameters()],
             "callbacks": names,

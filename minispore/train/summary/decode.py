@@ -14,7 +14,7 @@ from minispore.train.checkpoint import protobuf as wire
 from minispore.train.summary.encode import MINDSPORE, TENSORFLOW
 from minispore.train.summary.event import Content, Event, Histogram, Image, Landscape, Value
 from minispore.train.summary.tfrecord import read_records
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 
 _T = TypeVar("_T")
 _Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Event]:
         >>> first.version, second.step, second.values
         ('MindSpore.Event:1', 1, (Value(tag='loss', content=0.5),))
     """
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         try:
             for data in read_records(file):
                 yield decode(data)
