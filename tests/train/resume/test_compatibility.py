@@ -281,7 +281,7 @@ KINDS: dict[str, str] = {
     **dict.fromkeys(("net_outputs", "parameters", "callbacks", "savers"), "list"),
     **dict.fromkeys(("random", "states", "data"), "dict"),
 }
-PLACE = {"taken": "int", "closed": "bool", "ended": "bool", "begin": "dict", "source": "dict"}
+PLACE = {"closed": "bool", "ended": "bool", "source": "dict"}
 
 
 def misfits() -> Iterator[tuple[str, str]]:
