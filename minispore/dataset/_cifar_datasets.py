@@ -73,10 +73,10 @@ class Cifar10Dataset(LabelledImagesDataset):
         row = len(self._classes) + np.prod(_IMAGE, dtype=int)
         rows: list[int] = []
         for path in paths:
-            count, rest = divmod(path.stat().st_size, row)
-            if rest:
+            count, excess = divmod(path.stat().st_size, row)
+            if excess:
                 raise RuntimeError(
-                    f"'{path}' must have {row} bytes for each row, but has {rest} bytes too many."
+                    f"'{path}' must have {row} bytes for each row, but has {excess} bytes too many."
                 )
             rows.append(count)
         return FileSource(sum(rows), partial(_read, paths, rows, self._classes))

@@ -106,7 +106,7 @@ class CSVDataset(MappableDataset):
             raise RuntimeError(f"For '{caller()}', there must be rows, but {paths} has none.")
         types = _types(column_defaults, names)
         files = dict(zip(dataset_files, tables, strict=True))
-        arrays = tuple([_convert(files, i, each, names) for i, each in enumerate(types)])
+        arrays = tuple([_convert(files, i, type_, names) for i, type_ in enumerate(types)])
         super().__init__(MapStyleNode(names, ArraySource(arrays), chosen))
 
 

@@ -84,9 +84,9 @@ class ImageFolderDataset(MappableDataset):
         check_absent(cache, "cache")
         check_absent(decrypt, "decrypt")
         folder = as_folder(dataset_dir)
-        endings = tuple([_check_ending(each) for each in extensions or ()])
+        endings = tuple([_check_ending(extension) for extension in extensions or ()])
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, RuntimeError)
-        names = sorted(each.name for each in folder.iterdir() if each.is_dir())
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
         if class_indexing is None:
             class_indexing = {name: i for i, name in enumerate(names)}
         self._class_indexing = {

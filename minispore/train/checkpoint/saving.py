@@ -174,7 +174,7 @@ def async_ckpt_thread_status() -> bool:
 def _values_of(save_obj: object) -> _Values:
     """Return the values of a cell, list, tuple or dict by name, in its order."""
     if isinstance(save_obj, Cell):
-        return by_unique_name(((each.name, each) for each in save_obj.get_parameters()), _TWICE)
+        return by_unique_name(((item.name, item) for item in save_obj.get_parameters()), _TWICE)
     if is_sequence(save_obj):
         return by_unique_name(map(_named, save_obj), _TWICE)
     if is_mapping(save_obj):

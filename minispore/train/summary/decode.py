@@ -138,10 +138,10 @@ def decode(data: bytes) -> Event:
     message = _Message(BytesIO(data), 0, len(data))
     values: list[Value] = []
     for summary in message.messages(5):
-        for each in summary.messages(1):
-            content = _content(each)
+        for part in summary.messages(1):
+            content = _content(part)
             if content is not None:
-                values.append(Value(each.text(1) or "", content))
+                values.append(Value(part.text(1) or "", content))
     return Event(
         message.double(1),
         message.integer(2),
