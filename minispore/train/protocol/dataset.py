@@ -184,7 +184,7 @@ class _ReplayedBatches:
         self._epochs, self._taken, self._iterator = self._epochs + 1, 0, None
 
     def state_dict(self) -> dict[str, object]:
-        begin = self._begin if self._taken else {}
+        begin: Mapping[str, object] = self._begin if self._taken else {}
         return {"epochs": self._epochs, "taken": self._taken, "begin": begin}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
