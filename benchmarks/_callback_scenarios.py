@@ -73,7 +73,7 @@ def checkpoint(stage: Stage) -> Numbers:
 
 
 def checkpoint_appended(stage: Stage) -> Numbers:
-    """ModelCheckpoint: numbers appended, check sum."""
+    """ModelCheckpoint: numbers appended, checksum."""
     config = stage.ms.train.CheckpointConfig(
         3, append_info=["epoch_num", "step_num", {"note": 5}], crc_check=True
     )

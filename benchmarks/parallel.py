@@ -89,7 +89,7 @@ def _measure(name: str, widths: Sequence[int]) -> Measurement:
     flat = np.ones(sum(prod(shape) for shape in shapes), np.float32)
 
     def reduce_with(buffer: int) -> Callable[[], object]:
-        return lambda: _collectives.all_reduce_sum(gradients, buffer=buffer)
+        return lambda: _collectives.all_reduce_sum(gradients, bucket_bytes=buffer)
 
     runs = [alone, together, lambda: _collectives.all_reduce_sum(gradients), lambda: _mpi_sum(flat)]
     one, all_, ours, theirs, *buffers = _in_turns([*runs, *map(reduce_with, BUFFERS)])

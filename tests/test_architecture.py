@@ -336,8 +336,8 @@ def test_test_helpers_need_no_optional_packages() -> None:
     assert not skipped & imported
 
 
-# Modules that open files without `opener=regular`: files of the system or of minispore itself, and
-# new files in new folders.
+# Modules that open files without `opener=open_regular_file`: files of the system or of minispore
+# itself, and new files in new folders.
 OPENERS = {
     "minispore.utils.atomic",
     "minispore._course.browser",
@@ -355,7 +355,7 @@ def opens_any_file(call: ast.Call) -> bool:
     """Return whether a call opens a file by its name without a check that it is a regular file."""
     called = call.func
     if isinstance(called, ast.Name):
-        return called.id == "open" and "regular" not in {
+        return called.id == "open" and "open_regular_file" not in {
             each.value.id for each in call.keywords if isinstance(each.value, ast.Name)
         }
     names = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "fromfile", "memmap"}
@@ -363,7 +363,7 @@ def opens_any_file(call: ast.Call) -> bool:
 
 
 def test_only_regular_files_are_opened() -> None:
-    """With `atomic_write`, or `open` with `opener=regular`; `os.open` only creates new files."""
+    """With `atomic_write`, or `open_regular_file` as opener; `os.open` only creates new files."""
     calls_by_module = {
         module: [
             ast.unparse(node)

@@ -14,7 +14,7 @@ from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import Tensor
 from minispore.train import Model, load_checkpoint, load_param_into_net
 from minispore.train.summary.decode import read_events
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.tables import Table
 
 _BAR = 40  # letters of a probability of 1
@@ -118,7 +118,7 @@ def _image(path: Path) -> NDArray[np.float32]:
     except ImportError as error:
         raise UserError("reading images needs Pillow: pip install 'minispore[images]'") from error
     try:
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             picture: Image.Image = read_image(file)
             if picture.has_transparency_data:  # on grey, black and white are both visible
                 paper = Image.new("RGBA", picture.size, "grey")
@@ -192,7 +192,7 @@ def _run_table(folder: Path) -> Table:
 
 def _meta_text(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8", opener=regular) as file:
+        with open(path, encoding="utf-8", opener=open_regular_file) as file:
             return file.read()
     except UnicodeDecodeError as error:
         raise UserError(f"the file {path} is no text in UTF-8") from error

@@ -20,7 +20,7 @@ from minispore._cli.plotting import plot
 from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import GRAPH_MODE, PYNATIVE_MODE, set_context, set_seed
 from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 
 # With the epoch and the step in it.
 CHECKPOINT = re.compile(r"mnist-(\d+)_(\d+)\.ckpt")
@@ -112,7 +112,7 @@ def _explained(out: Path, arguments: Arguments) -> Generator[None]:
             yield
     except UserError as error:
         try:
-            with open(out / "arguments.json", encoding="utf-8", opener=regular) as file:
+            with open(out / "arguments.json", encoding="utf-8", opener=open_regular_file) as file:
                 saved = dict[str, object](json.load(file))
         except (OSError, ValueError, TypeError, RecursionError):  # damaged, or of an older version
             raise error from None

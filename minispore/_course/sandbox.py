@@ -17,7 +17,7 @@ from typing import IO
 
 from minispore._course import lessons
 from minispore._course.verdict import Verdict
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 
 CPU_SECONDS = 30.0  # the upper bound for a check; the load of the machine does not count
 SECONDS = 60.0  # of wall time, for a process that waits or a very busy machine
@@ -80,7 +80,7 @@ def check(
         working_folder = copy.with_name("work")
         working_folder.mkdir()
         try:
-            with open(work, "rb", opener=regular) as file:
+            with open(work, "rb", opener=open_regular_file) as file:
                 copy.write_bytes(file.read())
         except OSError as error:
             text = f"{work.name} cannot be read: {error.strerror}."

@@ -23,7 +23,7 @@ from minispore._course.counterexamples import (
     time_limit,
 )
 from minispore._course.exercise import CodeExercise, Implementation, TestExercise
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 
 # Of CPU time, for the import of a file, and for the learner's check of one implementation.
 _CHECK_SECONDS = 8.0
@@ -138,7 +138,7 @@ def check_own_work(exercise: CodeExercise | TestExercise, path: Path) -> None:
     asked = {part for name in exercise.tasks for part in name.split(".")}
     earlier = exercise.continues if isinstance(exercise, CodeExercise) else None
     allowed = None if earlier is None else lessons.lesson(earlier).exercise.module
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         tree = ast.parse(file.read())
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("minispore"):

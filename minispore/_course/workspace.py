@@ -11,7 +11,7 @@ from minispore._course import CourseError, lessons
 from minispore._course.exercise import CodeExercise
 from minispore._course.source import stub
 from minispore.train.resume import read_dict_field, read_field
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 
 _FORMAT = 1
 _CALLER = "minispore learn"
@@ -141,7 +141,7 @@ class Workspace:
 
     def _read_progress(self) -> dict[int, Progress]:
         try:
-            with open(self._progress_file, encoding="utf-8", opener=regular) as file:
+            with open(self._progress_file, encoding="utf-8", opener=open_regular_file) as file:
                 return _read(read_dict_field({"file": json.load(file)}, "file", object, _CALLER))
         except FileNotFoundError:
             return {}
@@ -154,7 +154,7 @@ class Workspace:
 
 def _without_docstring(file: Path) -> str:
     """Return the code of a solved exercise, after a blank line."""
-    with open(file, encoding="utf-8", opener=regular) as stream:
+    with open(file, encoding="utf-8", opener=open_regular_file) as stream:
         text = stream.read()
     body = ast.parse(text).body
     lines = text.splitlines()

@@ -72,19 +72,19 @@ def to_mpi_buffers(arrays: Sequence[Array]) -> list[Array]:
 
 
 def all_reduce_sum(
-    arrays: Sequence[Array], weight: float = 1.0, *, buffer: int = BUCKET_BYTES
+    arrays: Sequence[Array], weight: float = 1.0, *, bucket_bytes: int = BUCKET_BYTES
 ) -> list[Array]:
     """Return the sum of each array over the processes, in new memory and the wire type.
 
     Args:
         arrays: The arrays, from `to_mpi_buffers`; of the same shapes and types in each process.
         weight: The factor of this process's arrays.
-        buffer: The number of bytes in a bucket; a larger array is sent separately.
+        bucket_bytes: The number of bytes in a bucket; a larger array is sent separately.
     """
     world = _require_collective()
     sums: dict[int, Array] = {}
     sizes = [prod(array.shape) for array in arrays]
-    for dtype, bucket in _buckets([wire_dtype(array) for array in arrays], sizes, buffer):
+    for dtype, bucket in _buckets([wire_dtype(array) for array in arrays], sizes, bucket_bytes):
         xp = device_namespace(arrays[bucket[0]])
         flat = xp.empty((sum(sizes[i] for i in bucket),), dtype)
         end = 0
@@ -104,8 +104,8 @@ def broadcast(arrays: Sequence[Array]) -> list[Array]:
     """Return the values of each array in process 0, in new memory."""
     world = _require_collective()
     received: list[Array] = []
-    for each in arrays:
-        (array,) = to_mpi_buffers([each])
+    for source in arrays:
+        (array,) = to_mpi_buffers([source])
         xp = device_namespace(array)
         values = xp.empty(array.shape, array.dtype)
         xp.copyto(values, array)
@@ -151,10 +151,10 @@ def check_alike(function: str, described: Mapping[str, str]) -> None:
         return
     gathered = all_gather_object(described)
     differences: list[str] = []
-    for name in dict.fromkeys(name for each in gathered for name in each):
+    for name in dict.fromkeys(name for settings in gathered for name in settings):
         ranks: dict[str, list[int]] = {}
-        for rank, each in enumerate(gathered):
-            ranks.setdefault(each.get(name, "nothing"), []).append(rank)
+        for rank, settings in enumerate(gathered):
+            ranks.setdefault(settings.get(name, "nothing"), []).append(rank)
         if len(ranks) > 1:
             texts = [f"{text:.{_MAX_CHARACTERS}} in {processes(of)}" for text, of in ranks.items()]
             differences.append(f"'{name}' is {' and '.join(texts)}")
@@ -181,8 +181,8 @@ def processes(ranks: Sequence[int]) -> str:
 
 def shortened(texts: Sequence[str], separator: str) -> str:
     """Join the first texts, and append the number of the others."""
-    rest = len(texts) - _MAX_DIFFERENCES
-    return separator.join(texts[:_MAX_DIFFERENCES]) + (f" and {rest} more" if rest > 0 else "")
+    others = len(texts) - _MAX_DIFFERENCES
+    return separator.join(texts[:_MAX_DIFFERENCES]) + (f" and {others} more" if others > 0 else "")
 
 
 def abort_unless_all_failed(error: BaseException) -> None:
@@ -209,7 +209,7 @@ def _buckets(
     for dtype in dict.fromkeys(dtypes):
         bucket: list[int] = []
         total = 0
-        for i in (i for i, each in enumerate(dtypes) if each == dtype):
+        for i in (i for i, other in enumerate(dtypes) if other == dtype):
             added = sizes[i] * dtype.itemsize
             if bucket and total + added > max_bytes:
                 yield dtype, bucket

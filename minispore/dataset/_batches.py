@@ -142,17 +142,17 @@ class Batch(Operation):
         parts: list[Block] = []
         rows = 0
         for block in self.child.blocks(key.fold_in(), rows_each * prefetch, first * rows_each):
-            rest = block
-            while rows + length(rest) >= batch_size:
-                parts.append(slice_rows(rest, 0, batch_size - rows))
+            remaining = block
+            while rows + length(remaining) >= batch_size:
+                parts.append(slice_rows(remaining, 0, batch_size - rows))
                 yield self._join(parts, info)
-                rest = slice_rows(rest, batch_size - rows)
+                remaining = slice_rows(remaining, batch_size - rows)
                 parts, rows = [], 0
                 info = BatchInfo(key.number, info.batch_num + 1)
                 batch_size = self._size_of(info)
-            if length(rest):
-                parts.append(rest)
-                rows += length(rest)
+            if length(remaining):
+                parts.append(remaining)
+                rows += length(remaining)
         if rows and not self.drop_remainder:
             yield self._join(parts, info)
 
@@ -223,7 +223,7 @@ def _pad_to(rows: Array, shape: Sequence[int], value: object) -> Array:
     else:
         filling = np.asarray(0 if value is None else value).astype(rows.dtype)
         result = np.full((len(rows), *shape), filling)
-    part = tuple([slice(min(n, own)) for n, own in zip(shape, rows.shape[1:], strict=True)])
+    part = tuple([slice(min(n, old)) for n, old in zip(shape, rows.shape[1:], strict=True)])
     result[:, *part] = rows[:, *part]
     return result
 

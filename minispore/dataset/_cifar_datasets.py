@@ -15,7 +15,7 @@ import numpy.typing as npt
 from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import LabelledImagesDataset
 from minispore.dataset._sources import FileSource
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller
 
 _IMAGE: Final = (3, 32, 32)
@@ -73,10 +73,10 @@ class Cifar10Dataset(LabelledImagesDataset):
         row = len(self._classes) + np.prod(_IMAGE, dtype=int)
         rows: list[int] = []
         for path in paths:
-            count, rest = divmod(path.stat().st_size, row)
-            if rest:
+            count, excess = divmod(path.stat().st_size, row)
+            if excess:
                 raise RuntimeError(
-                    f"'{path}' must have {row} bytes for each row, but has {rest} bytes too many."
+                    f"'{path}' must have {row} bytes for each row, but has {excess} bytes too many."
                 )
             rows.append(count)
         return FileSource(sum(rows), partial(_read, paths, rows, self._classes))
@@ -133,7 +133,7 @@ def _read(
 
 
 def _read_file(path: Path, rows: int, classes: tuple[int, ...]) -> npt.NDArray[np.uint8]:
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         content = np.frombuffer(file.read(), np.uint8)
     if content.size != rows * (len(classes) + np.prod(_IMAGE, dtype=int)):
         raise RuntimeError(f"'{path}' changed while it was read.")

@@ -15,7 +15,7 @@ from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import MappableDataset, check_absent
 from minispore.dataset._sources import ArraySource, MapStyleNode
 from minispore.dataset.samplers import choose_sampler
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller, check_type
 
 Default = str | int | float
@@ -106,7 +106,7 @@ class CSVDataset(MappableDataset):
             raise RuntimeError(f"For '{caller()}', there must be rows, but {paths} has none.")
         types = _types(column_defaults, names)
         files = dict(zip(dataset_files, tables, strict=True))
-        arrays = tuple([_convert(files, i, each, names) for i, each in enumerate(types)])
+        arrays = tuple([_convert(files, i, type_, names) for i, type_ in enumerate(types)])
         super().__init__(MapStyleNode(names, ArraySource(arrays), chosen))
 
 
@@ -116,7 +116,7 @@ def _read(path: _Path, delimiter: str) -> list[list[str]]:
     if not Path(path).is_file():
         raise ValueError(f"For 'CSVDataset', there is no file '{os.fspath(path)}'.")
     try:
-        with open(path, encoding="utf-8-sig", newline="", opener=regular) as file:
+        with open(path, encoding="utf-8-sig", newline="", opener=open_regular_file) as file:
             return [row for row in csv.reader(file, delimiter=delimiter) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise RuntimeError(f"'{os.fspath(path)}' cannot be read as CSV: {error}.") from None

@@ -555,7 +555,7 @@ class Dataset:
                         f"their shapes are {shape} and {list(array.shape[1:])}."
                     )
                 lengths = zip(shape, array.shape[1:], strict=True)
-                shape[:] = [own if own == other else None for own, other in lengths]
+                shape[:] = [first if first == other else None for first, other in lengths]
         return first
 
     def output_types(self) -> list[np.dtype[np.generic]]:
@@ -742,8 +742,8 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     check_type(datasets, (list, tuple), "datasets", "zip")
     if not datasets:
         raise ValueError("For 'zip', the argument 'datasets' must not be empty.")
-    first, *rest = [check_type(each, Dataset, "datasets", "zip") for each in datasets]
-    return first.zip(rest)
+    first, *others = [check_type(dataset, Dataset, "datasets", "zip") for dataset in datasets]
+    return first.zip(others)
 
 
 def column_names(names: object, argument: str) -> tuple[str, ...]:

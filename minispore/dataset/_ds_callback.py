@@ -127,13 +127,13 @@ class CallbackDriver:
         """Yield what `map_block` makes of the blocks, and call the step hooks."""
         self._rows += start
         for block in blocks:
-            rest = block
-            while length(rest):
-                left = [each.step_size - self._rows % each.step_size for each in self._callbacks]
-                rows = min(length(rest), *left)
+            unmapped = block
+            while length(unmapped):
+                sizes = [callback.step_size for callback in self._callbacks]
+                rows = min(length(unmapped), *[size - self._rows % size for size in sizes])
                 self._begin_steps()
-                mapped = list(map_block(slice_rows(rest, 0, rows)))
-                rest = slice_rows(rest, rows)
+                mapped = list(map_block(slice_rows(unmapped, 0, rows)))
+                unmapped = slice_rows(unmapped, rows)
                 self._rows += rows
                 for index, callback in enumerate(self._callbacks):
                     if self._rows % callback.step_size == 0:

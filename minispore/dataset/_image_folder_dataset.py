@@ -19,7 +19,7 @@ from minispore.dataset._source_datasets import (
 from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.dataset.vision._decode import decode_image
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller, check_int, check_type
 
 
@@ -84,9 +84,9 @@ class ImageFolderDataset(MappableDataset):
         check_absent(cache, "cache")
         check_absent(decrypt, "decrypt")
         folder = as_folder(dataset_dir)
-        endings = tuple([_check_ending(each) for each in extensions or ()])
+        endings = tuple([_check_ending(extension) for extension in extensions or ()])
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, RuntimeError)
-        names = sorted(each.name for each in folder.iterdir() if each.is_dir())
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
         if class_indexing is None:
             class_indexing = {name: i for i, name in enumerate(names)}
         self._class_indexing = {
@@ -169,7 +169,7 @@ class ImageSource:
 
     def _row(self, index: int) -> Row:
         path, label = self.files[index]
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             content = np.frombuffer(file.read(), np.uint8)
         image = decode_image(content, f"'{path}'") if self.decode else content
         return image, np.array(label, np.int32)

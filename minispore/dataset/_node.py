@@ -210,7 +210,7 @@ def traverse(node: Node) -> Iterator[tuple[Node, int | None]]:
 
 def nodes_of(node: Node) -> list[Node]:
     """Return the nodes of a pipeline, its end first, without repetition."""
-    return [each for each, number in traverse(node) if number is None]
+    return [inner for inner, number in traverse(node) if number is None]
 
 
 def user_code_of(node: Node) -> list[object]:
@@ -218,7 +218,7 @@ def user_code_of(node: Node) -> list[object]:
 
     Where there are any, rows may depend on earlier calls of them.
     """
-    code = [item for each in nodes_of(node) for item in each.user_code]
+    code = [item for inner in nodes_of(node) for item in inner.user_code]
     return [getattr(item, "__self__", item) for item in code]
 
 

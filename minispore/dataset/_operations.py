@@ -68,13 +68,13 @@ class Take(Operation):
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield rows up to number `count`, and request no more from the child."""
-        left = self.count - start
-        if left <= 0:
+        remaining = self.count - start
+        if remaining <= 0:
             return
-        for block in self.child.blocks(key.fold_in(), min(max_rows, left), start):
-            yield slice_rows(block, 0, left) if length(block) > left else block
-            left -= length(block)
-            if left <= 0:
+        for block in self.child.blocks(key.fold_in(), min(max_rows, remaining), start):
+            yield slice_rows(block, 0, remaining) if length(block) > remaining else block
+            remaining -= length(block)
+            if remaining <= 0:
                 return
 
 
@@ -356,7 +356,7 @@ class Map(Operation):
     @property
     def user_code(self) -> tuple[object, ...]:
         """The callbacks and functions, without the package's transforms, which have no state."""
-        functions = [code for each in self.functions for code in user_code_in(each)]
+        functions = [code for function in self.functions for code in user_code_in(function)]
         return (*functions, *self.callbacks)
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
@@ -364,10 +364,10 @@ class Map(Operation):
         blocks = self.child.blocks(key.fold_in(), max_rows, start)
         shard, shards = _shard_of(self.child)
         draws = [
-            _draws_by_row(key.fold_in(i + 1), each.draws, start, shard, shards)
-            if isinstance(each, RandomTransform)
+            _draws_by_row(key.fold_in(i + 1), function.draws, start, shard, shards)
+            if isinstance(function, RandomTransform)
             else None
-            for i, each in enumerate(self.functions)
+            for i, function in enumerate(self.functions)
         ]
         taken = start
 
@@ -383,9 +383,9 @@ class Map(Operation):
                 raise error.at(f" at row {row}") from error.__cause__
 
         if self.pool is not None:
-            sent, kept = tee(blocks)
+            sent, inputs = tee(blocks)
             tasks = (self._task(block, draws) for block in sent)
-            pairs = zip(self.pool.run(tasks), kept, strict=False)
+            pairs = zip(self.pool.run(tasks), inputs, strict=False)
             return (mapped for results, block in pairs for mapped in join(results, block))
 
         def map_block(block: Block) -> Iterator[Block]:
@@ -398,7 +398,7 @@ class Map(Operation):
     def _task(self, block: Block, draws: Sequence[Iterator[Floats] | None]) -> MapTask:
         inputs = tuple([block[self.child.columns.index(name)] for name in self.inputs])
         rows = range(length(block))
-        return inputs, [np.array([next(each) for _ in rows] if each else []) for each in draws]
+        return inputs, [np.array([next(draw) for _ in rows] if draw else []) for draw in draws]
 
     def _join(self, results: Iterable[Block], block: Block) -> Iterator[Block]:
         """Yield the results for the rows of a block together with its other columns."""
@@ -424,8 +424,8 @@ def map_rows(functions: Sequence[Function], task: MapTask) -> Iterator[Block]:
     """Yield what the functions of a `Map` make of a task: several blocks where shapes change."""
     inputs, draws = task
     steps: list[Step] = [
-        function if isinstance(function, Transform) else RowStep(function, iter(own))
-        for function, own in zip(functions, draws, strict=True)
+        function if isinstance(function, Transform) else RowStep(function, iter(numbers))
+        for function, numbers in zip(functions, draws, strict=True)
     ]
     return _apply_steps(steps, inputs)
 
@@ -484,10 +484,10 @@ def _source_index(node: Node, key: EpochKey, row: int) -> int | None:
 
 def _shard_of(node: Node) -> tuple[int, int]:
     """Return the index of the shard in a pipeline, and the number of shards; 0 and 1 without."""
-    for each in nodes_of(node):
-        if isinstance(each, MapStyleNode) and isinstance(each.sampler, DistributedSampler):
-            shards = each.sampler.num_shards
-            return (each.sampler.shard_id - max(each.sampler.offset, 0)) % shards, shards
+    for inner in nodes_of(node):
+        if isinstance(inner, MapStyleNode) and isinstance(inner.sampler, DistributedSampler):
+            shards = inner.sampler.num_shards
+            return (inner.sampler.shard_id - max(inner.sampler.offset, 0)) % shards, shards
     return 0, 1
 
 
@@ -512,14 +512,14 @@ def _apply_steps(steps: Sequence[Step], block: Block) -> Iterator[Block]:
     if not steps:
         yield block
         return
-    first, *rest = steps
+    first, *others = steps
     if isinstance(first, Transform):
         if len(block) != 1 or block[0].dtype.kind in "USO":
             raise RuntimeError(
                 f"For 'map', the operation '{type(first).__name__}' takes one column of numbers, "
                 f"but got {len(block)} of {block[0].dtype}."
             )
-        yield from _apply_steps(rest, (first.batched(block[0]),))
+        yield from _apply_steps(others, (first.batched(block[0]),))
         return
     # What a function returns is passed on to the next one as it is.
     functions: list[RowStep] = []
@@ -540,30 +540,28 @@ def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
     return tuple([as_element(value, what) for value in values])
 
 
-def for_one_iterator(
-    node: Node,
-) -> tuple[Node, list[CallbackDriver], list[Callable[[], None]]]:
+def instantiate(node: Node) -> tuple[Node, list[CallbackDriver], list[Callable[[], None]]]:
     """Return the pipeline for one iterator, the drivers of callbacks, and what ends the processes.
 
     Each `Map` with callbacks has a driver, and each node with workers a pool of processes.
     """
     drivers: list[CallbackDriver] = []
 
-    def prepare(each: Node) -> Node:
-        if isinstance(each, Map) and each.callbacks:
-            drivers.append(CallbackDriver(each.callbacks))
-            each = replace(each, driver=drivers[-1])
-        if isinstance(each, Map) and each.workers:
-            return _with_workers(each, each.workers)
-        if isinstance(each, MapStyleNode) and each.workers and isinstance(each.store, ObjectSource):
-            source = each.store
-            pool = make_pool(source.rows, each.workers, "GeneratorDataset", each)
-            return replace(each, pool=pool)
-        return each
+    def prepare(part: Node) -> Node:
+        if isinstance(part, Map) and part.callbacks:
+            drivers.append(CallbackDriver(part.callbacks))
+            part = replace(part, driver=drivers[-1])
+        if isinstance(part, Map) and part.workers:
+            return _with_workers(part, part.workers)
+        if isinstance(part, MapStyleNode) and part.workers and isinstance(part.store, ObjectSource):
+            source = part.store
+            pool = make_pool(source.rows, part.workers, "GeneratorDataset", part)
+            return replace(part, pool=pool)
+        return part
 
     pipeline = rebuild(node, prepare)
-    nodes = [each for each in nodes_of(pipeline) if isinstance(each, Map | MapStyleNode)]
-    return pipeline, drivers, [each.pool.close for each in nodes if each.pool is not None]
+    nodes = [part for part in nodes_of(pipeline) if isinstance(part, Map | MapStyleNode)]
+    return pipeline, drivers, [part.pool.close for part in nodes if part.pool is not None]
 
 
 def _with_workers(node: Map, workers: int) -> Node:

@@ -14,8 +14,8 @@ def pipeline_table(node: Node) -> Table:
     No row is read, and no function of the user is called.
     """
     rows = [
-        (type(each).__name__.removesuffix("Node"), _settings(each), ", ".join(each.columns))
-        for each in reversed(nodes_of(node))
+        (type(inner).__name__.removesuffix("Node"), _settings(inner), ", ".join(inner.columns))
+        for inner in reversed(nodes_of(node))
     ]
     return Table("Dataset", ["operation", "settings", "columns"], rows)
 

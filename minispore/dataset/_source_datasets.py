@@ -286,7 +286,8 @@ class GeneratorDataset(MappableDataset):
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id)
         if batch_sampler is not None:
             others = (sampler, shuffle, num_samples, num_shards, shard_id)
-            if not isinstance(source, SupportsIndexing) or any(each is not None for each in others):
+            alone = all(other is None for other in others)
+            if not alone or not isinstance(source, SupportsIndexing):
                 raise ValueError(
                     f"For '{caller()}', 'batch_sampler' needs a 'source' with '__getitem__' and "
                     "'__len__', and no 'sampler', 'shuffle', 'num_samples' or shards."
@@ -395,7 +396,7 @@ def _as_dtypes(types: Sequence[object], names: tuple[str, ...]) -> tuple[np.dtyp
         )
     return tuple(
         [
-            np.dtype(string) if each is string else as_dtype(each, "column_types").numpy_dtype
-            for each in types
+            np.dtype(string) if kind is string else as_dtype(kind, "column_types").numpy_dtype
+            for kind in types
         ]
     )

@@ -161,9 +161,9 @@ def make_pool(
 
     That is advanced by each row, also where it is only read ahead.
     """
-    for each in user_code_of(node):
-        if isinstance(each, Stateful):
-            warn_serial(function, f"'{name_of(each)}' has a state")
+    for code in user_code_of(node):
+        if isinstance(code, Stateful):
+            warn_serial(function, f"'{name_of(code)}' has a state")
             return None
     return WorkerPool(work, workers, function)
 
@@ -248,8 +248,8 @@ def _run_task(task: object) -> Result:
     except Exception as raised:
         # Where the user's code raised its exception, which is not sent along.
         frames = traceback.extract_tb((raised.__cause__ or raised).__traceback__)
-        own = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
-        lines = "".join(traceback.format_list(own or frames))
+        outside = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+        lines = "".join(traceback.format_list(outside or frames))
         raised.add_note(f"In a worker process:\n{lines.rstrip()}")
         error = raised
     if _random_state() == unchanged:

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.progress import progress_bar
 
@@ -129,7 +129,7 @@ def download_file(
             'install it with: pip install "minispore[download]"'
         ) from error
     if path.exists():  # a pipe, from which pooch would read, is refused
-        open(path, "rb", opener=regular).close()
+        open(path, "rb", opener=open_regular_file).close()
     download = partial(_download, size=content.size, progress=progress, timeout=timeout)
     failures: list[str] = []
     for mirror in mirrors:

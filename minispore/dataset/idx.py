@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 
 MNIST_NAMES: Final = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
@@ -129,7 +129,7 @@ def idx_bytes(array: npt.NDArray[np.uint8]) -> tuple[bytes, memoryview]:
 @contextmanager
 def _open(path: str | os.PathLike[str]) -> Generator[tuple[io.BufferedIOBase, int]]:
     """Open a plain or gzipped file, with an upper bound of the number of its unpacked bytes."""
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         size = os.fstat(file.fileno()).st_size
         gzipped = file.read(2) == _GZIP_MAGIC
         file.seek(0)

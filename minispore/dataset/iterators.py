@@ -28,7 +28,7 @@ from minispore.dataset._node import (
     traverse,
     user_code_of,
 )
-from minispore.dataset._operations import for_one_iterator
+from minispore.dataset._operations import instantiate
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
@@ -55,7 +55,7 @@ class DatasetIterator(Generic[T]):
         self._node = node
         self._convert = convert
         self._num_epochs = num_epochs
-        self._pipeline, self._drivers, self._closes = for_one_iterator(node)
+        self._pipeline, self._drivers, self._closes = instantiate(node)
         for close in self._closes:
             # The traceback of an exception that was caught may keep the pipeline for longer.
             weakref.finalize(self, close)
@@ -201,12 +201,12 @@ def stateful_objects(node: Node) -> list[Stateful]:
     return [item for item in user_code_of(node) if isinstance(item, Stateful)]
 
 
-def _check_pipeline(saved_lines: list[str], own_lines: list[str]) -> None:
-    for saved, own in zip_longest(saved_lines, own_lines):
-        if saved != own:
+def _check_pipeline(saved_lines: list[str], current_lines: list[str]) -> None:
+    for saved, current in zip_longest(saved_lines, current_lines):
+        if saved != current:
             raise ValueError(
                 f"The state is that of another dataset, which had {saved or 'nothing'} where this "
-                f"one has {own or 'nothing'}. (If a 'split' differs, set a seed before it.)"
+                f"one has {current or 'nothing'}. (If a 'split' differs, set a seed before it.)"
             )
 
 
@@ -264,11 +264,11 @@ def describe_pipeline(node: Node) -> list[str]:
     together, so another shard can continue from the position of one, and so can a shard of another
     division with equally many rows in the batches of all shards together.
     """
-    samplers = [value for each in nodes_of(node) for value in field_values(each).values()]
+    samplers = [value for inner in nodes_of(node) for value in field_values(inner).values()]
     shards = max((s.num_shards for s in samplers if isinstance(s, DistributedSampler)), default=1)
     return [
-        _format_fields(each, shards) if number is None else f"{number} again"
-        for each, number in traverse(node)
+        _format_fields(inner, shards) if number is None else f"{number} again"
+        for inner, number in traverse(node)
     ]
 
 
@@ -279,8 +279,8 @@ def code_and_data(node: Node) -> dict[str, object]:
     their state.
     """
     items: dict[str, object] = {}
-    for i, (each, number) in enumerate(traverse(node)):
-        for name, value in field_values(each).items() if number is None else ():
+    for i, (inner, number) in enumerate(traverse(node)):
+        for name, value in field_values(inner).items() if number is None else ():
             if value is None or name in _NO_SETTINGS or isinstance(value, Node):
                 continue
             if isinstance(value, IterSampler):

@@ -115,8 +115,8 @@ class SequentialSampler(BuiltinSampler):
         del key
         if self.start_index:
             _within(np.array([self.start_index]), count)
-        left = count - self.start_index
-        return self.start_index + np.arange(self._max_samples(left), dtype=np.intp)
+        remaining = count - self.start_index
+        return self.start_index + np.arange(self._max_samples(remaining), dtype=np.intp)
 
 
 class RandomSampler(BuiltinSampler):
@@ -313,7 +313,7 @@ class PKSampler(BuiltinSampler):
         classes = np.unique(labels)
         if self.shuffle:
             classes = rng.permutation(classes)
-        drawn = [rng.choice(np.flatnonzero(labels == each), self.num_val) for each in classes]
+        drawn = [rng.choice(np.flatnonzero(labels == class_), self.num_val) for class_ in classes]
         indices = np.concatenate([*drawn, np.empty(0, np.intp)])
         return indices[: self._max_samples(len(indices))]
 

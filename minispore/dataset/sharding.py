@@ -45,11 +45,11 @@ class EqualLengthShards(Operation):
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield one batch per block; the order is the child's own."""
-        left = max(0, self.count - start)
-        for block in islice(self.child.blocks(key, max_rows, start), left):
-            left -= 1
+        remaining = max(0, self.count - start)
+        for block in islice(self.child.blocks(key, max_rows, start), remaining):
+            remaining -= 1
             yield block
-        if not left:
+        if not remaining:
             return
         example = next(self.example(key, 1), None)
         if example is None:
@@ -57,8 +57,8 @@ class EqualLengthShards(Operation):
                 "In data parallel training, a process without rows in a step needs their shapes, "
                 "but its shard of the data is empty."
             )
-        for _ in range(left):
-            yield tuple([np.empty((1, 0, *each.shape[2:]), each.dtype) for each in example])
+        for _ in range(remaining):
+            yield tuple([np.empty((1, 0, *column.shape[2:]), column.dtype) for column in example])
 
 
 def shard_evenly(dataset: Dataset, agree: Agree) -> Dataset:
@@ -74,9 +74,9 @@ def shard_evenly(dataset: Dataset, agree: Agree) -> Dataset:
             or not any(map(_shard_sampler, nodes_of(node)))
         ):
             return node
-        own = replace(node, child=rebuild(node.child, _without_repeated_rows))
-        count = agree(own.size(), own.drop_remainder)
-        return EqualLengthShards(own, count, node.blocks)
+        shard = replace(node, child=rebuild(node.child, _without_repeated_rows))
+        count = agree(shard.size(), shard.drop_remainder)
+        return EqualLengthShards(shard, count, node.blocks)
 
     return Dataset(rebuild(dataset._node, change))
 
@@ -115,6 +115,6 @@ def _without_repeated_rows(node: Node) -> Node:
     sampler = _shard_sampler(node)
     if sampler is None or not isinstance(node, MapStyleNode):
         return node
-    own = copy(sampler)
-    own.offset = max(sampler.offset, 0)
-    return replace(node, sampler=own)
+    shifted = copy(sampler)
+    shifted.offset = max(sampler.offset, 0)
+    return replace(node, sampler=shifted)

@@ -25,7 +25,7 @@ from minispore.train.summary.event_writer import EventFileNames, RecordWriter, a
 from minispore.train.summary.graph import GraphTracer, parts_of
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import is_list
 
 
@@ -425,7 +425,7 @@ class JSONLWriter(RowWriter):
 
     def _write(self, path: str, row: str) -> None:
         rest = memoryview(f"{row}\n".encode())
-        with open(path, "ab", buffering=0, opener=regular) as file:
+        with open(path, "ab", buffering=0, opener=open_regular_file) as file:
             before = file.tell()
             try:
                 while rest:
@@ -440,7 +440,7 @@ class JSONLWriter(RowWriter):
 def _rows_of(path: str, *, in_lines: bool) -> list[Row]:
     """Return the rows of a file; ValueError, which names the file, if it is malformed."""
     try:
-        with open(path, encoding="utf-8", newline="\n", opener=regular) as file:
+        with open(path, encoding="utf-8", newline="\n", opener=open_regular_file) as file:
             complete_lines = (line for line in file if line.endswith("\n"))
             rows: object = list(map(json.loads, complete_lines)) if in_lines else json.load(file)
         if not is_list(rows):

@@ -15,7 +15,7 @@ from minispore.tensorpack.protocol import Trainer, as_float, suggest
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.protocol import learning_rate_of
 from minispore.train.resume import StateField, StatefulMixin, read_field
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller, check_int, check_number, check_one_of, describe_value
 
 # The message about a malformed file is limited, since the file may be of any kind.
@@ -194,7 +194,9 @@ class HyperFile:
         """
         text, problems, values = "", list[str](), dict[str, float]()
         try:
-            with open(self.path, encoding="utf-8", errors="replace", opener=regular) as file:
+            with open(
+                self.path, encoding="utf-8", errors="replace", opener=open_regular_file
+            ) as file:
                 text = file.read()
         except FileNotFoundError:
             pass

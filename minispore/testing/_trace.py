@@ -10,7 +10,7 @@ from typing import ClassVar, Final, NamedTuple, cast, overload
 
 from minispore.testing._event import Event
 from minispore.testing._page import page
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import is_dict
 
 # The number of changes that a line of the tree names.
@@ -164,7 +164,7 @@ class EventTrace(Sequence[Event]):
             OSError: The file cannot be read.
         """
         ending = _ending(path, _LOADABLE, "load")
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             content = file.read()
         try:
             text = content.decode()

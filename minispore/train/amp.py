@@ -230,7 +230,7 @@ def _classes(listed: object, name: str) -> tuple[type[Cell], ...]:
     """Return classes in a list of an argument."""
     check_type(listed, list, name)
     items = as_items(listed) or ()
-    classes = [each for each in items if isinstance(each, type) and issubclass(each, Cell)]
+    classes = [item for item in items if isinstance(item, type) and issubclass(item, Cell)]
     if len(classes) < len(items):
         raise TypeError(
             f"For '{caller()}', the argument '{name}' must be a list of classes of cells, but got "

@@ -1,4 +1,4 @@
-"""Save and load parameters, with MindSpore's functions and file formats."""
+"""MindSpore's import path of the functions that save and load parameters."""
 
 from minispore.train.checkpoint.conversion import ckpt_to_safetensors, safetensors_to_ckpt
 from minispore.train.checkpoint.load_into_net import load_param_into_net

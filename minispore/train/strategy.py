@@ -228,9 +228,9 @@ def _check_rows_differ(data: object) -> None:
     """
     described = fingerprint(data=data)
     rows = [(path, text) for path, text in described.items() if path.startswith("data")]
-    own = (shard_ids(data) if isinstance(data, Dataset) else [], crc32(repr(rows).encode()))
-    gathered = all_gather_object(own)
-    alike = [rank for rank, each in enumerate(gathered) if gathered.count(each) > 1]
+    shards = shard_ids(data) if isinstance(data, Dataset) else []
+    gathered = all_gather_object((shards, crc32(repr(rows).encode())))
+    alike = [rank for rank, choice in enumerate(gathered) if gathered.count(choice) > 1]
     if not alike:
         return
     message = (
@@ -381,11 +381,11 @@ def check_parameters(params: InternalCallbackParam) -> None:
     if get_group_size() == 1 or not broadcasts_parameters():
         return
     parameters = list(params.train_network.get_parameters())
-    sums = [_check_sum(each) if each.requires_grad else 0 for each in parameters]
+    sums = [_checksum(parameter) if parameter.requires_grad else 0 for parameter in parameters]
     gathered = all_gather_object(np.array(sums, np.uint32).tobytes())
     if len(set(gathered)) == 1:
         return
-    table = np.array([np.frombuffer(each, np.uint32) for each in gathered])
+    table = np.array([np.frombuffer(row, np.uint32) for row in gathered])
     unlike = table != table[0]
     names = [f"'{parameters[i].name}'" for i in np.flatnonzero(unlike.any(axis=0))]
     raise RuntimeError(
@@ -397,7 +397,7 @@ def check_parameters(params: InternalCallbackParam) -> None:
     )
 
 
-def _check_sum(parameter: Parameter) -> int:
+def _checksum(parameter: Parameter) -> int:
     values = to_host(parameter._data)
     if values.dtype.kind == "f" and np.isnan(values).any():
         # NaNs have different bit patterns: which one a sum has depends on its operands' order.

@@ -2,7 +2,8 @@
 
 `atomic_write` replaces a file: after a kill, an exception or a full disk at any point, the file has
 the old content or the new one, never a mixture. Files that are read or appended to are opened with
-`opener=regular`. Neither opens a FIFO, which would block, or a device, which would be overwritten.
+`opener=open_regular_file`. Neither opens a FIFO, which would block, or a device, which would be
+overwritten.
 """
 
 import errno
@@ -12,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final
 
-__all__ = ["atomic_write", "regular", "remove_stale_temporaries"]
+__all__ = ["atomic_write", "open_regular_file", "remove_stale_temporaries"]
 
 _PREFIX: Final = ".minispore-"
 _SUFFIX: Final = ".tmp"
@@ -22,7 +23,7 @@ _swept_folders: Final[set[str]] = set()
 _FLAGS: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
-def regular(path: str, flags: int) -> int:
+def open_regular_file(path: str, flags: int) -> int:
     """Open a regular file and return its descriptor: an `opener` for the function `open`.
 
     Args:
@@ -37,7 +38,7 @@ def regular(path: str, flags: int) -> int:
             IsADirectoryError.
 
     Examples:
-        >>> open(os.devnull, opener=regular)
+        >>> open(os.devnull, opener=open_regular_file)
         Traceback (most recent call last):
         OSError: [Errno 22] Not a regular file: '/dev/null'
     """
@@ -163,7 +164,7 @@ def remove_stale_temporaries(folder: str) -> None:
 
 def _remove_if_stale(temporary: str) -> None:
     """Remove a temporary file unless a process holds its lock, which a kill releases."""
-    with suppress(OSError), open(temporary, "rb", opener=regular) as file:
+    with suppress(OSError), open(temporary, "rb", opener=open_regular_file) as file:
         if _lock(file, wait=False):
             if os.name == "nt":  # Windows cannot remove an open file
                 file.close()

@@ -33,7 +33,7 @@ from minispore.engine.rules import broadcasting, elementwise, normalization, red
 from minispore.graph import program
 from minispore.nn import cell
 from minispore.train.checkpoint.protobuf import WireError
-from minispore.train.protocol.monitor import first_output
+from minispore.train.protocol.outputs import first_output
 from minispore.train.summary import tfrecord
 
 W = TypeVar("W")

@@ -60,7 +60,7 @@ def test_collectives_keep_shapes_types_and_operands(arrays: list[Array], buffer:
             cast("list[Array]", each)
             for each in (
                 _collectives.all_reduce_sum(
-                    cast("list[array_namespace.Array]", arrays), buffer=buffer
+                    cast("list[array_namespace.Array]", arrays), bucket_bytes=buffer
                 ),
                 _collectives.broadcast(cast("list[array_namespace.Array]", arrays)),
             )

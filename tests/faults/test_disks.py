@@ -50,7 +50,7 @@ def trace(folder: Path, fill: float) -> None:
 # Functions that write a file, with its name.
 WRITERS: dict[str, tuple[Callable[[Path, float], object], str]] = {
     "save_checkpoint": (save, "net.ckpt"),
-    "with a check sum": (lambda folder, fill: save(folder, fill, crc_check=True), "net.ckpt"),
+    "with a checksum": (lambda folder, fill: save(folder, fill, crc_check=True), "net.ckpt"),
     "safetensors": (
         lambda folder, fill: save(folder, fill, format="safetensors"),
         "net.safetensors",

@@ -13,7 +13,7 @@ from minispore._cli import main
 from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.param import HyperFile
 from minispore.train import OnRequestExit, RunContext
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from tests.faults.test_disks import WRITERS, run_training
 from tests.fuzz.reader_contract import Reader
 from tests.fuzz.reader_registry import READERS
@@ -109,6 +109,6 @@ def test_open_fifo_is_not_used(tmp_path: Path, flags: int) -> None:
     other = os.open(path, os.O_RDWR)
     before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
     with pytest.raises(OSError, match=f"Not a regular file: '{path}'"):
-        regular(str(path), flags)
+        open_regular_file(str(path), flags)
     assert before is None or set(os.listdir("/proc/self/fd")) == before
     os.close(other)

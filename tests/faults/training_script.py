@@ -103,7 +103,7 @@ def train(kind: str, folder: Path) -> Model:
     return model
 
 
-def check_sum(model: Model) -> str:
+def checksum(model: Model) -> str:
     """Return the SHA-256 of all parameters, including the optimizer's."""
     total = hashlib.sha256()
     for parameter in model.train_network.get_parameters():
@@ -117,7 +117,7 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     model = train(kind, folder)
     stopped = kind == "request" and list(folder.glob("rank_0/*.ckpt"))
-    print("stopped" if stopped else f"end {check_sum(model)}", flush=True)
+    print("stopped" if stopped else f"end {checksum(model)}", flush=True)
 
 
 if __name__ == "__main__":

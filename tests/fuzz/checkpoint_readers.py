@@ -57,8 +57,8 @@ def net() -> nn.Cell:
     return nn.Dense(3, 2, weight_init="zeros")
 
 
-def with_check_sum(body: bytes) -> bytes:
-    """Return the body with a valid check sum."""
+def with_checksum(body: bytes) -> bytes:
+    """Return the body with a valid checksum."""
     return body + b"crc_num" + zlib.crc32(body).to_bytes(10, "big")
 
 
@@ -249,7 +249,7 @@ _TOO_LONG = value(tensor([2, 3], bytes(24), "Float32"), b"x" * 300_000 + b"weigh
 
 CHECKPOINT_READERS = (
     Reader("ckpt", "x.ckpt", CKPT, load, examples=CKPT_EXAMPLES),
-    Reader("ckpt with check sum", "x.ckpt", BODIES, load, wrap=with_check_sum),
+    Reader("ckpt with checksum", "x.ckpt", BODIES, load, wrap=with_checksum),
     Reader("ckpt, async", "x.ckpt", CKPT, load_in_thread),
     Reader(
         "ckpt into a network",

@@ -12,7 +12,7 @@ from minispore.dataset.digits import write
 from minispore.dataset.digits._write import MARKER
 from minispore.dataset.download import _unpack
 from minispore.dataset.idx import read_idx, read_idx_shape
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from tests.fuzz.reader_contract import Reader
 
 BIG = 2**31
@@ -95,7 +95,7 @@ FETCHED = idx(4, 4)
 
 
 def unpack_download(path: Path) -> None:
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         packed_bytes = BytesIO(file.read())
     try:
         content = _unpack(packed_bytes, len(FETCHED))

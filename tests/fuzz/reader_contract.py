@@ -33,7 +33,7 @@ class Reader:
             changed although the file is rejected.
         refuses: The documented types of error; empty if every file must be accepted.
         text: Whether the files are text.
-        wrap: Returns the file for mutated content, with a valid check sum or in an outer format.
+        wrap: Returns the file for mutated content, with a valid checksum or in an outer format.
         examples: Inputs of earlier failures by name, before `wrap`.
         share: The number of mutants, relative to other readers.
         memory: The memory in bytes that it may use for a file of any size.

@@ -17,7 +17,7 @@ from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.storage import Value
 from minispore.train.protocol.dataset import SupportsState
 from minispore.train.resume import encode
-from minispore.train.resume.training_state import ENTRY, _check_sum
+from minispore.train.resume.training_state import ENTRY, _checksum
 from minispore.train.serialization import load_checkpoint
 from tests.fuzz.reader_contract import Reader
 
@@ -82,12 +82,12 @@ def parts(file: bytes) -> tuple[str, dict[str, Value]]:
 
 
 def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> bytes:
-    """Return a file with this text as its training state, and with a valid check sum."""
+    """Return a file with this text as its training state, and with a valid checksum."""
     _, others = parts(seeds(backup=backup)[0])
     state = text.decode(errors="surrogateescape" if not safetensors else "replace")
     own = {name: v for name, v in others.items() if name.startswith(ENTRY)}
     arrays = {name: v for name, v in own.items() if not isinstance(v, str)}
-    whole = f"{_check_sum(state, arrays):08x} {state}"
+    whole = f"{_checksum(state, arrays):08x} {state}"
     entry: Value = np.frombuffer(whole.encode(), np.uint8) if safetensors else whole
     file = BytesIO()
     write = safetensors_file.write if safetensors else checkpoint_file.write

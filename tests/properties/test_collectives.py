@@ -30,7 +30,7 @@ def test_sums_and_broadcasts_equal_numpys(
 
     def program(rank: int) -> tuple[Arrays, Arrays]:
         own: list[array_namespace.Array] = [each.copy() for each in values[rank]]
-        sums = _collectives.all_reduce_sum(own, weights[rank], buffer=buffer)
+        sums = _collectives.all_reduce_sum(own, weights[rank], bucket_bytes=buffer)
         return cast("tuple[Arrays, Arrays]", (sums, _collectives.broadcast(own)))
 
     for sums, received in run_in_threads(count, program):

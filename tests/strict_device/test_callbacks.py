@@ -10,7 +10,6 @@ import pytest
 from minispore import Tensor, set_context, train
 from minispore.engine.array import DeviceTarget
 from minispore.tensorpack import DEFAULT_CALLBACKS, MovingAverageSummary, ScalarHistory
-from minispore.train.protocol import pending_values
 from tests.strict_device.runs import BATCHES, run
 from tests.strict_device.strict_backend import TransferCounter
 
@@ -160,7 +159,7 @@ def test_tensorpack_callbacks_give_the_same_results(
 def test_means_over_many_steps_equal_the_hosts(
     gpu: TransferCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_values, "_MAX_PENDING", 3)
+    monkeypatch.setattr("minispore.train.protocol.outputs._MAX_PENDING", 3)
     targets: tuple[DeviceTarget, ...] = ("CPU", "GPU")
     found: list[list[tuple[int, float]]] = []
     for target in targets:

@@ -17,7 +17,7 @@ ON_THE_CPU = {
     "minispore.graph.jit.jit",
     "minispore.common.tensor.Tensor.from_numpy",
     "minispore.train.callback._flops_collector.FlopsUtilizationCollector",
-    "minispore.train.protocol.pending_values.is_on_device",
+    "minispore.train.protocol.outputs.is_on_device",
 }
 PACKAGES = ("_metrics", "common", "nn", "ops", "tensorpack", "train")
 

@@ -345,12 +345,12 @@ def test_one_process_compares_nothing(monkeypatch: pytest.MonkeyPatch, data_para
         raise AssertionError
 
     def gather(value: object) -> list[object]:
-        assert not isinstance(value, str | bytes)  # a method's name, or check sums
+        assert not isinstance(value, str | bytes)  # a method's name, or checksums
         return [value]
 
     monkeypatch.setattr(grad_reducer, "check_alike", fail)
     monkeypatch.setattr(strategy, "check_alike", fail)
-    monkeypatch.setattr(strategy, "_check_sum", fail)
+    monkeypatch.setattr(strategy, "_checksum", fail)
     monkeypatch.setattr(strategy, "all_gather_object", gather)
     net = network()
 

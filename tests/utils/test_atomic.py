@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore.utils import atomic
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 
 OLD, NEW = b"old" * 1000, b"new" * 200_000
 
@@ -135,14 +135,14 @@ def test_refused_file_leaves_no_open_descriptor(path: str) -> None:
     before = os.listdir("/proc/self/fd")
     for _ in range(3):
         with pytest.raises(OSError, match=rf"^\[Errno \d+\] No[t a-z]+: '{path}'$"):
-            regular(path, os.O_RDONLY)
+            open_regular_file(path, os.O_RDONLY)
     assert os.listdir("/proc/self/fd") == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 def test_file_that_is_opened_for_writing_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
-    with open(tmp_path / "checked", "wb", opener=regular):
+    with open(tmp_path / "checked", "wb", opener=open_regular_file):
         pass
     usual, checked = ((tmp_path / name).stat().st_mode for name in ("usual", "checked"))
     assert checked == usual

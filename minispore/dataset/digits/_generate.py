@@ -77,7 +77,7 @@ def _choose_drawings(
     """Return the index of a random drawing for each digit, with probabilities `frequency`."""
     which = np.empty(len(digits), np.intp)
     for digit in range(len(SKELETONS)):
-        own = np.flatnonzero(drawings.digit == digit)
+        candidates = np.flatnonzero(drawings.digit == digit)
         at = np.flatnonzero(digits == digit)
-        which[at] = rng.choice(own, len(at), p=drawings.frequency[own])
+        which[at] = rng.choice(candidates, len(at), p=drawings.frequency[candidates])
     return which

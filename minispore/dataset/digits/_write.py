@@ -14,7 +14,7 @@ from typing import Final
 
 from minispore.dataset.digits._generate import MAX_COUNT, generate
 from minispore.dataset.idx import MNIST_NAMES, idx_bytes
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import check_int, check_type
 
 MARKER: Final = "minispore-digits.json"
@@ -115,7 +115,7 @@ def _write_marker(folder: Path, params: _Params, *, whole: bool) -> None:
 def _is_complete(folder: Path, params: _Params) -> bool:
     """Return whether the marker has these parameters and the files have the expected lengths."""
     try:
-        with open(folder / MARKER, "rb", opener=regular) as marker:
+        with open(folder / MARKER, "rb", opener=open_regular_file) as marker:
             if marker.read() != _marker_text(params, whole=True):
                 return False
     except FileNotFoundError:

@@ -168,18 +168,18 @@ class Compose(RandomTransform):
     @property
     def user_code(self) -> tuple[object, ...]:
         """The functions among the transforms that are not the package's."""
-        return tuple([code for each in self.transforms for code in user_code_in(each)])
+        return tuple([code for transform in self.transforms for code in user_code_in(transform)])
 
     def _apply(self, order: Iterable[int], uniforms: Floats, *values: object) -> object:
         """Apply the transforms with the numbers `order`; each has random numbers of its own."""
-        ends = np.cumsum([_draws_of(each) for each in self.transforms])
+        ends = np.cumsum([_draws_of(transform) for transform in self.transforms])
         for i in order:
-            each = self.transforms[i]
-            if isinstance(each, RandomTransform):
-                own = uniforms[ends[i] - each.draws : ends[i]]
-                values = as_tuple(each.transform(own, *values))
+            transform = self.transforms[i]
+            if isinstance(transform, RandomTransform):
+                numbers = uniforms[ends[i] - transform.draws : ends[i]]
+                values = as_tuple(transform.transform(numbers, *values))
             else:
-                values = as_tuple(each(*values))
+                values = as_tuple(transform(*values))
         return values[0] if len(values) == 1 else values
 
 

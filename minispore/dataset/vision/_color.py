@@ -189,10 +189,10 @@ def _rgb(hue: Integers, saturation: Integers, value: Integers) -> npt.NDArray[np
     """Return the pixels of a hue in [0, 255], a saturation and a value."""
     sixths = hue.astype(np.float32) * np.float32(6 / 255)
     sector = np.floor(sixths)
-    rest = sixths - sector
+    fraction = sixths - sector
     s = saturation.astype(np.float32) * np.float32(1 / 255)
     v = value.astype(np.float32) * np.float32(1 / 255)
-    low, falling, rising = v * (1 - s), v * (1 - s * rest), v * (1 - s * (1 - rest))
+    low, falling, rising = v * (1 - s), v * (1 - s * fraction), v * (1 - s * (1 - fraction))
     index = sector.astype(np.int64) % 6
     red = np.choose(index, [v, falling, low, low, rising, v])
     green = np.choose(index, [rising, v, v, falling, low, low])

@@ -143,13 +143,13 @@ class CenterCrop(ImageTransform):
     def map_images(self, images: Array) -> Array:
         """Cut the middle out of all images."""
         result = np.zeros((*images.shape[:-3], *self.size, images.shape[-1]), images.dtype)
-        own: list[slice] = []
+        source: list[slice] = []
         new: list[slice] = []
         for length, wanted in zip(images.shape[-3:-1], self.size, strict=True):
             start = (length - wanted) // 2
-            own.append(slice(max(start, 0), max(start, 0) + min(length, wanted)))
+            source.append(slice(max(start, 0), max(start, 0) + min(length, wanted)))
             new.append(slice(max(-start, 0), max(-start, 0) + min(length, wanted)))
-        result[..., new[0], new[1], :] = images[..., own[0], own[1], :]
+        result[..., new[0], new[1], :] = images[..., source[0], source[1], :]
         return result
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Literal
 
 from minispore.train.callback._checkpoint import make_folder
+from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
-from minispore.train.serialization import save_checkpoint
 from minispore.utils.atomic import remove_stale_temporaries
 from minispore.utils.checks import check_arguments, check_int
 

@@ -10,12 +10,17 @@ from typing import Final, cast
 
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint.retention import RetainedFiles
-from minispore.train.checkpoint.saving import appended, check_kind, check_storage
+from minispore.train.checkpoint.saving import (
+    check_kind,
+    check_storage,
+    normalize_append_dict,
+    save_checkpoint,
+    wait_for_saves,
+)
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
 from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
-from minispore.train.serialization import save_checkpoint, wait_for_saves
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import caller, check_arguments, check_int, check_type, is_list
 
@@ -162,7 +167,7 @@ def _append_dict(append_info: object) -> dict[str, object] | None:
     for item in append_info if is_list(append_info) else ():
         if isinstance(item, dict):
             named = cast("dict[str, object]", item)
-            appended(named)
+            normalize_append_dict(named)
             dicts += 1
             values |= named
         elif isinstance(item, str) and item in {"epoch_num", "step_num"}:
@@ -332,8 +337,8 @@ class ModelCheckpoint(Callback):
             "prefix": self._prefix if isinstance(self._prefix, str) else "",
             "files": [self._relative_path(path) for path in self._files],
             "latest": self._relative_path(self._latest),
-            "newest_only": self._relative_path(self._provisional),
-            "kept": self._relative_path(self._last_kept),
+            "provisional": self._relative_path(self._provisional),
+            "last_kept": self._relative_path(self._last_kept),
             "saved_step": self._saved_step,
             # 0 if the policy counts only steps, so that the training state is deterministic.
             "since_saved": now - self._saved_time if counts_time else 0.0,
@@ -349,7 +354,7 @@ class ModelCheckpoint(Callback):
         files = read_list_field(state, "files", str)
         paths = [
             self._absolute_path(read_field(state, key, str))
-            for key in ("latest", "newest_only", "kept")
+            for key in ("latest", "provisional", "last_kept")
         ]
         saved_step = read_field(state, "saved_step", int)
         since_saved = read_field(state, "since_saved", float)

@@ -5,8 +5,12 @@ import numpy.typing as npt
 
 from minispore.common import Tensor
 from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.monitor import first_output, is_finite
-from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
+from minispore.train.protocol.outputs import (
+    PendingDeviceValues,
+    first_output,
+    is_finite,
+    is_on_device,
+)
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_int

@@ -8,11 +8,11 @@ from types import FrameType
 from typing import Self
 
 from minispore.communication._collectives import all_reduce_max, is_data_parallel
+from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
-from minispore.train.serialization import save_checkpoint
-from minispore.utils.atomic import regular, remove_stale_temporaries
+from minispore.utils.atomic import open_regular_file, remove_stale_temporaries
 from minispore.utils.checks import caller, check_type, is_dict
 
 _KEY = "GracefulExit"
@@ -82,7 +82,7 @@ class OnRequestExit(Callback):
         self._name = os.path.join(os.path.normpath(directory), "rank_0", file_name)
         self._config_file = config_file
         self._config_version: tuple[int, int] | None = None  # when it was last read
-        self._signals = _check_signals(sig)
+        self._signals = _parse_signals(sig)
         self._previous_handlers: dict[int, _Handler] = {}
         self._requested = False
         self._resuming = False
@@ -172,7 +172,7 @@ class OnRequestExit(Callback):
             version = status.st_mtime_ns, status.st_size
             if version == self._config_version:
                 return False
-            with open(path, "rb", opener=regular) as file:
+            with open(path, "rb", opener=open_regular_file) as file:
                 config: object = json.loads(file.read())
         except (OSError, ValueError, RecursionError):  # missing, or not yet written completely
             return False
@@ -191,7 +191,7 @@ class OnRequestExit(Callback):
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def _check_signals(sig: int | Iterable[int]) -> tuple[int, ...]:
+def _parse_signals(sig: int | Iterable[int]) -> tuple[int, ...]:
     """Return the signals as a tuple; raise ValueError if one cannot be caught."""
     values: tuple[object, ...] = tuple(sig) if isinstance(sig, Iterable) else (sig,)
     uncatchable = {getattr(signal, name, None) for name in ("SIGKILL", "SIGSTOP")}

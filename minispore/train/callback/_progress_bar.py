@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NoReturn
 
 from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.monitor import as_array, first_output
+from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.progress import progress_bar

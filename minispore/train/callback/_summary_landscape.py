@@ -9,14 +9,15 @@ import numpy as np
 from minispore.common import Parameter, Tensor
 from minispore.common.seed import generator
 from minispore.nn import Cell
+from minispore.train.checkpoint.loading import load_checkpoint
+from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.metrics import Loss
 from minispore.train.protocol.dataset import DatasetLike, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam
-from minispore.train.serialization import load_checkpoint, save_checkpoint
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import as_items, caller, check_int, check_one_of, check_type
 
 _FOLDER: Final = "ckpt_dir"
@@ -159,7 +160,7 @@ def read_metadata(path: str) -> LandscapeMetadata:
     """
     import json
 
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         text = file.read()
     try:
         items = _as_object(json.loads(text.decode()), "content")

@@ -2,8 +2,12 @@
 
 from minispore.common import Tensor
 from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.monitor import first_output, is_finite
-from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
+from minispore.train.protocol.outputs import (
+    PendingDeviceValues,
+    first_output,
+    is_finite,
+    is_on_device,
+)
 from minispore.train.protocol.run_context import RunContext, step_in_epoch
 
 

@@ -100,7 +100,7 @@ class WeightAveraging(StatefulMixin, Callback):
 
     def _averaged(self, run_context: RunContext) -> list[Parameter]:
         parameters = run_context.original_args().network.trainable_params()
-        return [each for each in parameters if each.name in self._averages]
+        return [parameter for parameter in parameters if parameter.name in self._averages]
 
     def _set_averages(self, parameters: list[Parameter]) -> None:
         for parameter in parameters:

@@ -8,9 +8,9 @@ A file is a sequence of `Value` messages, one for each name:
 
 An array beyond 512 MiB is cut into several Values of the same tag, type and dims; an array without
 elements is a Value without content, which MindSpore reads but never writes: it omits such arrays.
-With a check sum, the messages are followed by the bytes `crc_num` and the CRC-32 of all before.
+With a checksum, the messages are followed by the bytes `crc_num` and the CRC-32 of all before.
 
-Without the check sum, changed bytes inside an array's content are not detected, nor a file that was
+Without the checksum, changed bytes inside an array's content are not detected, nor a file that was
 cut exactly between two Values. All other damage is detected.
 """
 
@@ -48,7 +48,7 @@ def write(
     Args:
         file: The file, which is only written to, never sought in.
         values: Names and arrays, texts or another file's contents, in the file's order.
-        crc_check: Whether to write the check sum.
+        crc_check: Whether to write the checksum.
         slice_bytes: The maximum number of content bytes in one Value.
 
     Raises:
@@ -88,13 +88,13 @@ def _value_chunks(name: str, content: Content, slice_bytes: int) -> Iterator[Chu
 
 
 def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
-    """Return the entries of a `.ckpt` file; check its structure and its check sum.
+    """Return the entries of a `.ckpt` file; check its structure and its checksum.
 
     Args:
         file: Open for reading and seekable.
 
     Returns:
-        The location of each name's content, in the file's order, and whether there is a check sum.
+        The location of each name's content, in the file's order, and whether there is a checksum.
 
     Raises:
         WireError: The file is not a checkpoint, or is damaged or encrypted.

@@ -15,7 +15,7 @@ from minispore.train.checkpoint.load_into_net import load_param_into_net
 from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Entry, load
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import as_items, caller, check_type, describe_value
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
@@ -39,7 +39,7 @@ def load_checkpoint(
 ) -> dict[str, Parameter | str]:
     """Read a file that `save_checkpoint` of minispore or MindSpore has written.
 
-    A check sum, if the file has one, is always checked. Without it, all damage is detected except
+    A checksum, if the file has one, is always checked. Without it, all damage is detected except
     for changed bytes inside a parameter's content, and a file that was cut between two values.
 
     Args:
@@ -51,7 +51,7 @@ def load_checkpoint(
         dec_mode: Has no effect.
         specify_prefix: A prefix, or several; only values whose names begin with one are loaded.
         choice_func: Returns whether to load the value of a name; ignored if there is a prefix.
-        crc_check: Whether to warn if the file has no check sum.
+        crc_check: Whether to warn if the file has no checksum.
         remove_redundancy: Has no effect.
         format: "ckpt" or "safetensors".
 
@@ -162,14 +162,14 @@ def _load(file: BufferedIOBase, name: str, entry: Entry) -> Parameter | str:
 def open_checkpoint(
     path: str, format_: str
 ) -> Generator[tuple[BufferedIOBase, dict[str, Entry], bool], None, None]:
-    """Open a checkpoint file, and return the file, its entries, and whether it has a check sum.
+    """Open a checkpoint file, and return the file, its entries, and whether it has a checksum.
 
     Raises:
         ValueError: The file is damaged, which may be noticed in the block, as a WireError.
     """
     scan = safetensors_file.scan if format_ == "safetensors" else checkpoint_file.scan
     try:
-        with open(path, "rb", opener=regular) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             yield file, *scan(file)
     except WireError as error:
         why = shortened(str(error))

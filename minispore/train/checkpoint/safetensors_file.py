@@ -6,12 +6,12 @@ A file is the header's length as a little-endian uint64, the header, and the arr
      name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, …}
 
 Offsets count from the header's end; no bytes are between or after the arrays. As in MindSpore, the
-check sum is `crc_num` in the metadata: the CRC-32 of each name and its content in turn, in the
+checksum is `crc_num` in the metadata: the CRC-32 of each name and its content in turn, in the
 order of the names. A scalar integer n counts as n NULs, since MindSpore passes it to Python's
 `bytes`. MindSpore's Int4 is stored as I8, with a note in the metadata.
 
 The package `safetensors` is not used: its arrays would be a second copy in memory, its numpy
-interface has no BF16, and it has no check sum.
+interface has no BF16, and it has no checksum.
 
 Source: https://huggingface.co/docs/safetensors
 """
@@ -53,7 +53,7 @@ def write(
     Args:
         file: The file, which is only written to, never sought in.
         values: Names and arrays or another file's contents.
-        crc_check: Whether to add a check sum, for which all content is read twice.
+        crc_check: Whether to add a checksum, for which all content is read twice.
 
     Raises:
         TypeError: MindSpore has no dtype like that of an array.
@@ -131,14 +131,14 @@ def _nuls(count: int) -> Iterator[bytes]:
 
 
 def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
-    """Return the entries of a `.safetensors` file; check its header and its check sum.
+    """Return the entries of a `.safetensors` file; check its header and its checksum.
 
     Args:
         file: Open for reading and seekable.
 
     Returns:
         The location of each name's content, in the header's order, and whether the file has a
-        check sum.
+        checksum.
 
     Raises:
         WireError: The file is of another format, or damaged.

@@ -59,7 +59,7 @@ def save_checkpoint(
         enc_key: Must be None: encryption is not supported.
         enc_mode: Has no effect.
         choice_func: Returns whether to save the value of a name. By default all are saved.
-        crc_check: Whether to add a check sum, by which loading detects changed content.
+        crc_check: Whether to add a checksum, by which loading detects changed content.
         format: "ckpt" or "safetensors", which cannot hold texts.
         **kwargs: MindSpore's `remove_redundancy` and `global_step_num`, which have no effect.
 
@@ -93,7 +93,7 @@ def save_checkpoint(
     check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name")
     check_type(integrated_save, bool, "integrated_save")
     check_storage("enc", async_save, enc_key, enc_mode, crc_check, format)
-    values = _values_of(save_obj) | appended(append_dict)
+    values = _values_of(save_obj) | normalize_append_dict(append_dict)
     if choice_func is not None:
         values = {name: value for name, value in values.items() if choice_func(name)}
     path = os.fspath(ckpt_file_name)
@@ -174,7 +174,7 @@ def async_ckpt_thread_status() -> bool:
 def _values_of(save_obj: object) -> _Values:
     """Return the values of a cell, list, tuple or dict by name, in its order."""
     if isinstance(save_obj, Cell):
-        return by_unique_name(((each.name, each) for each in save_obj.get_parameters()), _TWICE)
+        return by_unique_name(((item.name, item) for item in save_obj.get_parameters()), _TWICE)
     if is_sequence(save_obj):
         return by_unique_name(map(_named, save_obj), _TWICE)
     if is_mapping(save_obj):
@@ -185,7 +185,7 @@ def _values_of(save_obj: object) -> _Values:
     )
 
 
-def appended(append_dict: object) -> _Values:
+def normalize_append_dict(append_dict: object) -> _Values:
     """Return the values of an `append_dict` with the dtypes that MindSpore stores."""
     check_type(append_dict, Mapping, "append_dict", allow_none=True)
     items = append_dict.items() if is_mapping(append_dict) else ()

@@ -151,6 +151,55 @@ class SupportsState(Protocol):
         ...
 
 
+class _Source(SupportsState, Iterable[Sequence[object]], Protocol):
+    """An iterable that holds its position in the data."""
+
+
+class _ReplayedBatches:
+    """An iterable without a state, and its position, which is restored by iterating again.
+
+    That is over all earlier epochs, and, with the random state at the beginning of the current one,
+    over its batches. They must be the same again, except for what is drawn from `random` and
+    `numpy.random`.
+    """
+
+    def __init__(
+        self, dataset: DatasetLike, batches: Iterable[Sequence[object]], num_epochs: int
+    ) -> None:
+        self._dataset = dataset
+        self._batches = batches
+        self._num_epochs = num_epochs
+        self._epochs = 0  # that have ended
+        self._taken = 0  # batches of the current epoch so far
+        self._begin: Mapping[str, object] = {}  # the random state at its beginning
+        self._iterator: Iterator[Sequence[object]] | None = None
+
+    def __iter__(self) -> Iterator[Sequence[object]]:
+        """Yield the next batches of the current epoch."""
+        if self._iterator is None:
+            self._begin, self._iterator = get_rng_state(), iter(self._batches)
+        for batch in self._iterator:
+            self._taken += 1
+            yield batch
+        self._epochs, self._taken, self._iterator = self._epochs + 1, 0, None
+
+    def state_dict(self) -> dict[str, object]:
+        begin: Mapping[str, object] = self._begin if self._taken else {}
+        return {"epochs": self._epochs, "taken": self._taken, "begin": begin}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        epochs, taken = (read_field(state, key, int) for key in ("epochs", "taken"))
+        begin = read_field(state, "begin", dict)
+        if not 0 <= epochs <= self._num_epochs or not 0 <= taken < _MAX_COUNT:
+            raise ValueError(f"There is no batch {taken} of epoch {epochs + 1}.")
+        for _ in range(epochs):
+            _complete_epoch(self._dataset, self)
+        if taken:
+            set_rng_state(begin)
+        if sum(1 for _ in islice(self, taken)) < taken:
+            raise ValueError(f"The dataset has come to its end before batch {taken}.")
+
+
 class EpochIterator:
     """Iterates over the batches of a dataset, epoch by epoch, with a position that can be saved.
 
@@ -178,35 +227,34 @@ class EpochIterator:
 
     _name_in_errors: ClassVar[str] = "{kind}"
 
-    _taken: int  # batches of the current epoch so far
-    _ended: bool  # whether these are all
-
     def __init__(self, dataset: DatasetLike, num_epochs: int, columns: int | None = None) -> None:
         self._dataset = dataset
-        self._source = dataset.create_tuple_iterator(num_epochs=num_epochs)
         self._num_epochs = num_epochs
         self._columns = columns
+        batches = dataset.create_tuple_iterator(num_epochs=num_epochs)
+        if not isinstance(batches, SupportsState):
+            batches = _ReplayedBatches(dataset, batches, num_epochs)
+        self._source: _Source = batches
         self._next = 0  # the number of the first epoch
         self._number = -1  # the number of the current epoch, or of the last one
-        self._begin: Mapping[str, object] = {}  # the random state at its beginning
-        self._rest: Iterator[Sequence[object]] | None = None  # its batches after a restored one
+        self._ended = True  # whether the source has yielded all its batches
 
     def __iter__(self) -> Iterator[tuple[int, Iterator[list[Tensor]]]]:
         """Yield the number of each epoch, from 0, and an iterator over its batches."""
         for number in range(self._next, self._num_epochs):
-            self._number = number
-            yield number, self._batches()
+            resumed = number == self._number
+            self._number, self._ended = number, resumed and self._ended
+            yield number, self._batches(resumed)
 
     def state_dict(self, *, closed: bool) -> dict[str, object]:
         """Return the position: in the current epoch, or, if `closed`, before the next one."""
-        source = self._source
-        inside: dict[str, object] = {"taken": 0, "ended": False, "begin": {}}
-        if not closed:
-            inside = {"taken": self._taken, "ended": self._ended, "begin": self._begin}
-        position: Mapping[str, object] = {}
-        if isinstance(source, SupportsState):
-            position = source.state_dict()
-        return {"number": self._number, "closed": closed, **inside, "source": position}
+        position = self._source.state_dict()
+        return {
+            "number": self._number,
+            "closed": closed,
+            "ended": self._ended,
+            "source": position,
+        }
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Move to a position that `state_dict` returned.
@@ -214,67 +262,50 @@ class EpochIterator:
         Raises:
             ValueError: The position is damaged, or not one of this dataset.
         """
-        number, taken = (read_field(state, key, int) for key in ("number", "taken"))
+        number, position = read_field(state, "number", int), read_field(state, "source", dict)
         closed, ended = (read_field(state, key, bool) for key in ("closed", "ended"))
-        begin, position = (read_field(state, key, dict) for key in ("begin", "source"))
-        if not -1 <= number < self._num_epochs or not 0 <= taken < _MAX_COUNT:
-            raise ValueError(f"There is no batch {taken} of epoch {number + 1}.")
-        self._number, self._next = number, number + closed
-        self._taken, self._ended, self._begin = taken, ended, begin
-        if isinstance(self._source, SupportsState):
-            self._source.load_state_dict(position)
-            rest = self._rows()
-        else:
-            rest = self._skip_batches()
-        if self._ended:
-            rest = iter(())
-        self._rest = rest if self._taken else None
+        if not -1 <= number < self._num_epochs:
+            raise ValueError(f"There is no epoch {number + 1}.")
+        self._source.load_state_dict(position)
+        self._number, self._next, self._ended = number, number + closed, ended
+        if closed and not ended:  # the epoch was left before its last batch
+            _complete_epoch(self._dataset, self._source)
 
     def end(self) -> None:
         """Yield no further batch."""
-        self._rest = iter(())
+        self._ended = True
         self._next = self._num_epochs
 
-    def _skip_batches(self) -> Iterator[Sequence[object]]:
-        """Iterate over the earlier epochs and the taken batches; return the batches left."""
-        for _ in range(self._next):
-            for _ in self._rows():
-                pass
-        if self._begin:
-            set_rng_state(self._begin)
-        rest = self._rows() if self._taken else iter(())
-        if sum(1 for _ in islice(rest, self._taken)) < self._taken:
-            raise ValueError(f"The dataset has come to its end before batch {self._taken}.")
+    def _batches(self, resumed: bool) -> Iterator[list[Tensor]]:
         if self._ended:
-            next(rest, None)  # runs the source's code after its last batch
-        return rest
-
-    def _rows(self) -> Iterator[Sequence[object]]:
-        """Yield the batches of an epoch; then call the dataset's `reset`, as MindSpore does."""
-        yield from self._source
-        reset: object = getattr(self._dataset, "reset", None)
-        if callable(reset):
-            reset()
-
-    def _batches(self) -> Iterator[list[Tensor]]:
-        rest, self._rest = self._rest, None
-        if rest is None:
-            if not isinstance(self._source, SupportsState):
-                self._begin = get_rng_state()
-            rest = self._rows()
-            self._taken, self._ended = 0, False
-        for row in rest:
-            self._taken += 1
+            return
+        row = None
+        for row in self._source:
             if self._columns is not None and len(row) != self._columns:
                 raise ValueError(
                     f"When 'loss_fn' is not None, 'train_dataset' should return {self._columns} "
                     f"elements, the input and the label, but got {len(row)}."
                 )
             yield [item if isinstance(item, Tensor) else Tensor(item) for item in row]
+        _reset(self._dataset)
         self._ended = True
-        if not self._taken:
+        if row is None and not resumed:
             raise ValueError(
                 "There is no data left in the dataset for another epoch: its "
                 "'create_tuple_iterator' must return an iterable that can be iterated over "
                 "'num_epochs' times."
             )
+
+
+def _complete_epoch(dataset: DatasetLike, batches: Iterable[object]) -> None:
+    """Iterate over the batches that are left in an epoch."""
+    for _ in batches:
+        pass
+    _reset(dataset)
+
+
+def _reset(dataset: DatasetLike) -> None:
+    """Call the dataset's `reset` after an epoch, as MindSpore does."""
+    reset: object = getattr(dataset, "reset", None)
+    if callable(reset):
+        reset()

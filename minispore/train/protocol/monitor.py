@@ -1,17 +1,13 @@
 """Monitored metrics: the value of a run that a callback compares, and which of two is better."""
 
-import math
 import re
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from minispore.common import Tensor
-from minispore.engine.array import NUMPY_TYPES
+from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
-from minispore.utils.checks import as_items, caller, check_number, check_one_of, check_type
+from minispore.utils.checks import caller, check_number, check_one_of, check_type
 
 # Words in the names of metrics for which smaller is better.
 _SMALLER_IS_BETTER = {"distance", "err", "error", "loss", "mae", "mse", "perplexity", "rmse"}
@@ -103,80 +99,6 @@ class MonitoredMetric:
                 f"but {self.name!r} is {value!r}."
             )
         return float(array.item())
-
-
-def first_output(net_outputs: object) -> object:
-    """Return the first of several outputs of a network, or its only one.
-
-    Args:
-        net_outputs: What the network has returned.
-
-    Returns:
-        The first item of a list or tuple; `net_outputs` itself if it is neither, or empty.
-
-    Examples:
-        >>> first_output((0.5, "logits")), first_output(0.5)
-        (0.5, 0.5)
-    """
-    items = as_items(net_outputs)
-    return items[0] if items else net_outputs
-
-
-def as_array(value: object) -> npt.NDArray[np.generic] | None:
-    """Return a tensor, an array or a number as a numpy array.
-
-    Args:
-        value: The value.
-
-    Returns:
-        An array of the value's shape and dtype; None for a value of another type.
-
-    Examples:
-        >>> as_array(Tensor([1.0, 2.0])), as_array("a")
-        (array([1., 2.], dtype=float32), None)
-    """
-    if isinstance(value, Tensor):
-        return value.asnumpy()
-    if isinstance(value, (*NUMPY_TYPES, int, float)):
-        return np.asarray(value)
-    return None
-
-
-def is_finite(value: object) -> bool:
-    """Return whether a loss is finite.
-
-    Args:
-        value: The loss.
-
-    Returns:
-        False if an element of a tensor or an array, or a number, is NaN or infinite.
-
-    Examples:
-        >>> is_finite(Tensor([1.0, float("nan")])), is_finite(float("inf")), is_finite("a")
-        (False, False, True)
-    """
-    array = as_array(value)
-    if array is None or array.dtype.kind != "f":
-        return True
-    if array.ndim:
-        return bool(np.isfinite(array).all())
-    return math.isfinite(array.item())  # much faster than numpy's function
-
-
-def shortest_float(number: np.generic) -> float:
-    """Return the float with the fewest digits that identifies `number` in its type.
-
-    Args:
-        number: A numpy scalar, such as a float32.
-
-    Returns:
-        The float whose repr is the text of `number`.
-
-    Examples:
-        >>> shortest_float(np.float32(0.1)), float(np.float32(0.1))
-        (0.1, 0.10000000149011612)
-    """
-    return float(str(number))
 
 
 def _loss(params: InternalCallbackParam) -> object:

@@ -112,7 +112,7 @@ class Boundary:
         others = self._savers_without(requested)
         self._save(checkpoint.state, requested, "requested")
         self._save(checkpoint.state, others, "restored")
-        if values["for_good"]:
+        if values["finished"]:
             self._context.request_stop(finished=True)
             self._data.end()
             self._final = checkpoint.state
@@ -158,7 +158,7 @@ class Boundary:
                     self._save(before, savers, "interrupted")
 
     def _savers_without(self, requested: Sequence[StateSaver]) -> list[StateSaver]:
-        return [each for each in self._context.get_state_savers() if each not in requested]
+        return [saver for saver in self._context.get_state_savers() if saver not in requested]
 
     def _save(self, state: TrainingState, savers: Sequence[StateSaver], reason: SaveReason) -> None:
         for saver in savers:
@@ -174,12 +174,12 @@ class Boundary:
             "epoch": params.cur_epoch_num,
             "closed": self._closed,
             "step": params.cur_step_num,
-            "for_good": self._context.get_stop_requested() and not interrupted,
+            "finished": self._context.get_stop_requested() and not interrupted,
             "net_outputs": _serializable_outputs(params.get("net_outputs")),
-            "parameters": [each.name for each in params.train_network.get_parameters()],
+            "parameters": [parameter.name for parameter in params.train_network.get_parameters()],
             "callbacks": names,
             "states": {
-                f"{i} {names[i]}": _state_of(each) for i, each in enumerate(self._callbacks)
+                f"{i} {names[i]}": _state_of(callback) for i, callback in enumerate(self._callbacks)
             },
             "savers": [indexes[id(saver)] for saver in requested],
             "data": self._data.state_dict(closed=self._closed),

@@ -103,8 +103,8 @@ def _match(values: TrainingValues, callbacks: Sequence[Callback]) -> list[Callba
     remaining = list(callbacks)
     matched: list[Callback | None] = []
     for name in values["callbacks"]:
-        match = next((each for each in remaining if type(each).__qualname__ == name), None)
-        remaining = [each for each in remaining if each is not match]
+        match = next((item for item in remaining if type(item).__qualname__ == name), None)
+        remaining = [item for item in remaining if item is not match]
         matched.append(match)
     return matched
 
@@ -129,7 +129,7 @@ def _problems(
     before = [
         name.partition(" ")[2] for name, state in values["states"].items() if state is not None
     ]
-    now = _class_names(each for each in callbacks if isinstance(each, SupportsState))
+    now = _class_names(callback for callback in callbacks if isinstance(callback, SupportsState))
     if before != now:
         yield f"its callbacks with a state were {_join(before)}, and are now {_join(now)}"
     if values["batch_num"] != params.batch_num:
@@ -144,9 +144,9 @@ def _problems(
 
 
 def _mismatches(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> Iterator[str]:
-    own = {each.name: each for each in params.train_network.get_parameters()}
+    unmatched = {parameter.name: parameter for parameter in params.train_network.get_parameters()}
     for name in checkpoint.values["parameters"]:
-        here, saved = own.pop(name, None), checkpoint.parameters.get(name)
+        here, saved = unmatched.pop(name, None), checkpoint.parameters.get(name)
         if here is None:
             yield f"{name}: not in the network"
         elif saved is None:
@@ -156,7 +156,7 @@ def _mismatches(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -
                 f"{name}: the network's is {here.dtype} {here.shape}, the file's "
                 f"{saved.dtype} {saved.shape}"
             )
-    for name in own:
+    for name in unmatched:
         yield f"{name}: not in the file"
 
 

@@ -46,10 +46,10 @@ from minispore.dataset.iterators import sample_indices
 Parts = Iterable[tuple[str, object]]
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
-MAX_LISTED: Final = 4  # items that are described one by one; more have one check sum
-MAX_ITEMS: Final = 1000  # items of a list in its check sum; of a longer list, evenly spaced ones
-_MAX_TEXT: Final = 200  # characters of a description; a longer one is cut, with a check sum
-_MAX_BYTES: Final = 1 << 20  # of an array with all rows in its check sum
+MAX_LISTED: Final = 4  # items that are described one by one; more have one checksum
+MAX_ITEMS: Final = 1000  # items of a list in its checksum; of a longer list, evenly spaced ones
+_MAX_TEXT: Final = 200  # characters of a description; a longer one is cut, with a checksum
+_MAX_BYTES: Final = 1 << 20  # of an array with all rows in its checksum
 _MAX_DEPTH: Final = 20  # of tuples in tuples that are described as a whole
 _MAX_BITS: Final = 1000  # of an int in decimal digits
 
@@ -122,14 +122,14 @@ def name_of(value: type | FunctionType) -> str:
     return value.__qualname__.rpartition("<locals>.")[2]
 
 
-def check_sum(content: bytes) -> str:
+def checksum(content: bytes) -> str:
     """Return a short text that differs for other bytes."""
     return f"#{zlib.crc32(content):08x}"
 
 
 def shorten(text: str) -> str:
-    """Return a text of limited length, with a check sum of what is cut."""
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…, {check_sum(text.encode())}"
+    """Return a text of limited length, with a checksum of what is cut."""
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…, {checksum(text.encode())}"
 
 
 def describe_plain(  # noqa: PLR0911 (one for each kind of value)
@@ -172,7 +172,7 @@ def describe_plain(  # noqa: PLR0911 (one for each kind of value)
 
 
 def describe_code(code: CodeType) -> str:
-    """Return a check sum of a function's code without its location, and the version of Python."""
+    """Return a checksum of a function's code without its location, and the version of Python."""
 
     def text_of(constant: object) -> str:
         if not isinstance(constant, CodeType):
@@ -183,7 +183,7 @@ def describe_code(code: CodeType) -> str:
         return repr((constant.co_code, counts, *names, constants))
 
     major, minor = sys.version_info[:2]
-    return f"code {check_sum(text_of(code).encode())} of Python {major}.{minor}"
+    return f"code {checksum(text_of(code).encode())} of Python {major}.{minor}"
 
 
 def as_array(value: object) -> Array | None:
@@ -202,14 +202,14 @@ def as_array(value: object) -> Array | None:
 
 
 def describe_array(array: Array) -> str:
-    """Return type, shape and elements of an array, or a check sum of these."""
+    """Return type, shape and elements of an array, or a checksum of these."""
     if array.dtype.hasobject:  # whose bytes are addresses
         return f"{array.dtype} {array.shape}"
     if array.size <= MAX_LISTED:
         shape = "" if array.ndim == 1 else f" {array.shape}"
         return f"{array.dtype}{shape} [{', '.join(map(str, array.flat))}]"
     rows = array if array.nbytes <= _MAX_BYTES else array[sample_indices(len(array))]
-    return f"{array.dtype} {array.shape}, {check_sum(rows.tobytes())}"
+    return f"{array.dtype} {array.shape}, {checksum(rows.tobytes())}"
 
 
 def describe_hidden(value: object) -> tuple[str, Parts] | None:  # noqa: PLR0911 (one for each kind)

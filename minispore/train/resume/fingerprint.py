@@ -41,7 +41,7 @@ from minispore.train.resume.descriptions import (
     Array,
     Parts,
     as_array,
-    check_sum,
+    checksum,
     describe_array,
     describe_base,
     describe_code,
@@ -111,7 +111,7 @@ class _Walk:
     """Describes values and what they refer to, each object once."""
 
     def __init__(self, roots: Mapping[str, object]) -> None:
-        self.unknown: dict[str, str] = {}  # what is in a check sum, but cannot be compared
+        self.unknown: dict[str, str] = {}  # what is in a checksum, but cannot be compared
         # The path of each object by its id; the object is kept alive, so that no id is used twice.
         self._seen: dict[int, tuple[object, str]] = {}
         self._classes: dict[str, list[type]] = {}
@@ -208,7 +208,7 @@ class _Walk:
         if len(pairs) > MAX_LISTED:
             chosen = [pairs[i] for i in map(int, sample_indices(len(pairs), MAX_ITEMS))]
             inside = self.describe_all({f"{path}[{key}]": item for key, item in chosen})
-            return f"{count}, {self._check_sum(inside)}", ()
+            return f"{count}, {self._checksum(inside)}", ()
         if len(known) < len(plain):
             return count, [(f"{path}[{key}]", item) for key, item in pairs]
         if issubclass(kind, dict):
@@ -223,23 +223,23 @@ class _Walk:
         items = items_of(value)
         kinds = {name_of(type(item)): type(item) for item in items}
         texts = [
-            self._check_sum(self.describe_all({name: kinds[name]}))
+            self._checksum(self.describe_all({name: kinds[name]}))
             for name in sorted(kinds)
             if is_user_class(kinds[name])
         ]
         for item in items:
             plain = describe_plain(item)
             seen = self._seen if plain is not None else dict(self._seen)
-            texts.append(plain or self._check_sum(self.describe_all({f"{path}[…]": item})))
+            texts.append(plain or self._checksum(self.describe_all({f"{path}[…]": item})))
             self._seen = seen
         content = repr(sorted(texts)).encode()
-        return f"{name_of(type(value))} of {len(items)}, {check_sum(content)}", ()
+        return f"{name_of(type(value))} of {len(items)}, {checksum(content)}", ()
 
-    def _check_sum(self, described: Mapping[str, str]) -> str:
+    def _checksum(self, described: Mapping[str, str]) -> str:
         for path, text in described.items():
             if is_unknown(text):
                 self.unknown[path] = text
-        return check_sum(repr(described).encode())
+        return checksum(repr(described).encode())
 
     def _of_state(self, path: str, value: object, state: State) -> Iterator[tuple[str, object]]:
         """Yield the attributes of an object, and its class if the user has defined it."""

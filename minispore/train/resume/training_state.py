@@ -16,7 +16,7 @@ import numpy.typing as npt
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.engine.array import is_ndarray
-from minispore.train.serialization import load_checkpoint
+from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.utils.checks import caller, is_dict, is_list, is_mapping, is_sequence
 
 Array = npt.NDArray[np.generic]
@@ -35,7 +35,7 @@ class TrainingState:
     """Everything besides the parameters that a training is resumed from, encoded for a file.
 
     Attributes:
-        text: The state as JSON, after a check sum of the JSON and the arrays.
+        text: The state as JSON, after a checksum of the JSON and the arrays.
         arrays: The arrays that the text refers to, by name.
 
     Examples:
@@ -60,7 +60,7 @@ class TrainingState:
             text, arrays = encode({"version": _VERSION, **values}, ENTRY)
         except TypeError as error:
             raise TypeError(f"The training state cannot be saved: {error}.") from None
-        return cls(f"{_check_sum(text, arrays):08x} {text}", arrays)
+        return cls(f"{_checksum(text, arrays):08x} {text}", arrays)
 
     def values(self) -> dict[str, object]:
         """Return the decoded values.
@@ -69,7 +69,7 @@ class TrainingState:
             ValueError: The state is damaged, or of a later version.
         """
         head, _, text = self.text.partition(" ")
-        if head != f"{_check_sum(text, self.arrays):08x}":
+        if head != f"{_checksum(text, self.arrays):08x}":
             raise ValueError("its check sum does not match its content")
         values = cast("dict[str, object]", decode(text, ENTRY, self.arrays))
         if values["version"] != _VERSION:
@@ -95,7 +95,7 @@ class TrainingValues(TypedDict):
     epoch: int
     closed: bool
     step: int
-    for_good: bool
+    finished: bool
     net_outputs: list[object]
     parameters: list[str]
     callbacks: list[str]
@@ -182,7 +182,7 @@ def truncate_for_message(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _check_sum(text: str, arrays: Mapping[str, Array]) -> int:
+def _checksum(text: str, arrays: Mapping[str, Array]) -> int:
     total = zlib.crc32(text.encode(errors="replace"))
     for name in sorted(arrays):
         total = zlib.crc32(np.ascontiguousarray(arrays[name]).tobytes(), total)
@@ -248,7 +248,7 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
         array = value.asnumpy() if isinstance(value, Tensor) else value
         number = len(arrays)
         arrays[f"{name}.{number}"] = array
-        # The shape is in the text, since a check sum covers an array's bytes only.
+        # The shape is in the text, since a checksum covers an array's bytes only.
         return {_TENSOR if isinstance(value, Tensor) else _ARRAY: [number, *array.shape]}
     if is_sequence(value):
         items = [_encode_item(x, f"{path}[{i}]", name, arrays) for i, x in enumerate(value)]

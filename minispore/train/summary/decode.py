@@ -14,7 +14,7 @@ from minispore.train.checkpoint import protobuf as wire
 from minispore.train.summary.encode import MINDSPORE, TENSORFLOW
 from minispore.train.summary.event import Content, Event, Histogram, Image, Landscape, Value
 from minispore.train.summary.tfrecord import read_records
-from minispore.utils.atomic import regular
+from minispore.utils.atomic import open_regular_file
 
 _T = TypeVar("_T")
 _Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Event]:
         >>> first.version, second.step, second.values
         ('MindSpore.Event:1', 1, (Value(tag='loss', content=0.5),))
     """
-    with open(path, "rb", opener=regular) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
         try:
             for data in read_records(file):
                 yield decode(data)
@@ -138,10 +138,10 @@ def decode(data: bytes) -> Event:
     message = _Message(BytesIO(data), 0, len(data))
     values: list[Value] = []
     for summary in message.messages(5):
-        for each in summary.messages(1):
-            content = _content(each)
+        for part in summary.messages(1):
+            content = _content(part)
             if content is not None:
-                values.append(Value(each.text(1) or "", content))
+                values.append(Value(part.text(1) or "", content))
     return Event(
         message.double(1),
         message.integer(2),

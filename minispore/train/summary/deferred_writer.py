@@ -94,11 +94,11 @@ class DeferredWriter:
         while True:
             with self._queue_lock:
                 since = self._queue[0][0] if self._queue else 0.0
-                left = since + _MAX_DELAY - monotonic()
-                if left <= 0 or self._closing.is_set() or get_ident() == caller:
+                delay = since + _MAX_DELAY - monotonic()
+                if delay <= 0 or self._closing.is_set() or get_ident() == caller:
                     self._watched = False
                     break
-            self._closing.wait(left)
+            self._closing.wait(delay)
         self._work()
 
     def _work(self) -> None:

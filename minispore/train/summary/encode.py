@@ -77,7 +77,7 @@ def _event(event: Event, buckets: Iterator[memoryview] | None) -> bytes:
         parts.append(wire.bytes_field(4, event.graph))
     values = [encoded for value in event.values if (encoded := _value(value, buckets))]
     if values:
-        parts.append(wire.bytes_field(5, b"".join(wire.bytes_field(1, each) for each in values)))
+        parts.append(wire.bytes_field(5, b"".join(wire.bytes_field(1, value) for value in values)))
     return b"".join(parts)
 
 

@@ -44,12 +44,12 @@ class EventFileNames:
         with _lock:
             # Starts with the process id: another process may choose names in the same second.
             for number in count(os.getpid()):  # pragma: no branch (it is endless)
-                rest = f"{seconds}.{number}.{host}"
+                unique = f"{seconds}.{number}.{host}"
                 start = os.path.join(folder, f"{prefix}.out")
-                self.mindspore: str = f"{start}.events.summary.{rest}{suffix}"
-                self.tensorboard: str = f"{start}.tfevents.{rest}{suffix}"
-                self.graph: str = f"{start}.graph.tfevents.{rest}{suffix}"
-                self.lineage: str = f"{start}.events.summary.{rest}_lineage"
+                self.mindspore: str = f"{start}.events.summary.{unique}{suffix}"
+                self.tensorboard: str = f"{start}.tfevents.{unique}{suffix}"
+                self.graph: str = f"{start}.graph.tfevents.{unique}{suffix}"
+                self.lineage: str = f"{start}.events.summary.{unique}_lineage"
                 self.export: str = os.path.join(folder, f"export_{seconds}.{number}")
                 files = (self.mindspore, self.tensorboard, self.graph, self.lineage)
                 if self.mindspore not in _used_names and not any(map(os.path.exists, files)):
@@ -92,8 +92,8 @@ class RecordWriter:
             return []
         self.close()
         self._full = True
-        left = self._limit - self._size
-        text = f"There are {left} bytes remaining, but the '{self.path}' requires to write"
+        free = self._limit - self._size
+        text = f"There are {free} bytes remaining, but the '{self.path}' requires to write"
         return [f"'max_file_size' reached: {text} {len(records[fit])} bytes."]
 
     def _write(self, data: bytes) -> None:
@@ -103,9 +103,9 @@ class RecordWriter:
         try:
             if not os.fstat(self._file).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, "The file has been removed")
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            unwritten = memoryview(data)
+            while unwritten:
+                unwritten = unwritten[os.write(self._file, unwritten) :]
         except BaseException as error:  # Ctrl-C may come between two parts, too
             os.ftruncate(self._file, self._size)
             if isinstance(error, OSError):

@@ -129,7 +129,7 @@ class _GraphDefBuilder:
             else self._arrays.get(id(array))
             for parent, array in zip(node.parents, node.operands, strict=False)
         ]
-        inputs += [self._arrays.get(id(each)) for each in static_arguments(node)]
+        inputs += [self._arrays.get(id(argument)) for argument in static_arguments(node)]
         self._defs.append(_node_def(name, op, filter(None, inputs), shape))
 
     def _unique_name(self, name: str) -> str:

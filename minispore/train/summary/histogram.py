@@ -139,10 +139,10 @@ def _equal_width_buckets(
     indices = rows - lows[:, None]
     indices *= scales[:, None]
     counts = [_bincount(row, n + 1) for row in indices.astype(np.uint8)]
-    for each in counts:
+    for row_counts in counts:
         # The last bucket includes its right edge.
-        each[n - 1] += each[n]
-    return [(edge, each[:n]) for edge, each in zip(edges, counts, strict=True)]
+        row_counts[n - 1] += row_counts[n]
+    return [(edge, row_counts[:n]) for edge, row_counts in zip(edges, counts, strict=True)]
 
 
 @cache

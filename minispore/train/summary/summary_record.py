@@ -77,7 +77,7 @@ class _Step(NamedTuple):
     def size(self) -> int:
         """The number of bytes of its arrays."""
         contents = [value.content for value in self.values.values()]
-        return sum(each.nbytes for each in contents if isinstance(each, np.ndarray))
+        return sum(content.nbytes for content in contents if isinstance(content, np.ndarray))
 
 
 class SummaryRecord:

@@ -56,13 +56,13 @@ def read_records(stream: BufferedIOBase) -> Iterator[bytes]:
 def _data(stream: BufferedIOBase, length: int, start: int) -> bytes:
     # In pieces, since a damaged or malicious length must not allocate memory.
     pieces: list[bytes] = []
-    left = length
-    while left and (piece := stream.read(min(_PIECE, left))):
+    remaining = length
+    while remaining and (piece := stream.read(min(_PIECE, remaining))):
         pieces.append(piece)
-        left -= len(piece)
+        remaining -= len(piece)
     data = b"".join(pieces)
     footer = stream.read(_FOOTER)
-    if left or len(footer) < _FOOTER:
+    if remaining or len(footer) < _FOOTER:
         raise WireError(f"it ends inside the record that begins at byte {start}")
     if struct.unpack("<I", footer) != (masked_crc32c(data),):
         raise WireError(f"the record at byte {start} has been damaged")

@@ -181,7 +181,7 @@ def test_time_retention_is_idempotent(tmp_path: Path, monkeypatch: pytest.Monkey
     checkpoint.on_train_begin(context)
     checkpoint.on_train_step_end(context)
     kept = checkpoint.state_dict()
-    assert (kept["latest"], kept["newest_only"]) == ("net-1_1.ckpt", "")
+    assert (kept["latest"], kept["provisional"]) == ("net-1_1.ckpt", "")
     checkpoint.on_train_end(context)
     assert checkpoint.state_dict() == kept
     for invalid in ("a", True, [1.0]):

@@ -66,7 +66,7 @@ written, read = partial(formats.written, "ckpt"), partial(formats.read, "ckpt")
 
 
 @given(formats.ARRAYS)
-def test_check_sum_has_documented_bytes(array: npt.NDArray[np.generic]) -> None:
+def test_checksum_has_documented_bytes(array: npt.NDArray[np.generic]) -> None:
     plain, file = written([("x", array)]), BytesIO()
     ckpt.write(file, [("x", array)])
     assert file.getvalue() == plain

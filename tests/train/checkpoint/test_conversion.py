@@ -65,7 +65,7 @@ def test_conversion_round_trip_is_identical(
         assert array.tobytes() == values[name].tobytes()
 
 
-def test_sliced_integer_has_one_check_sum(tmp_path: Path) -> None:
+def test_sliced_integer_has_one_checksum(tmp_path: Path) -> None:
     first, second = tmp_path / "x.ckpt", tmp_path / "y"
     with first.open("wb") as file:
         checkpoint_file.write(file, [("n", np.array(300))], crc_check=True, slice_bytes=1)

@@ -39,7 +39,7 @@ def written(kind: str, values: Iterable[tuple[str, Value]], **options: object) -
 
 
 def read_all(kind: str, data: bytes) -> tuple[dict[str, Value], bool]:
-    """Return the values, and whether there is a check sum."""
+    """Return the values, and whether there is a checksum."""
     file = BytesIO(data)
     entries: Mapping[str, Entry]
     entries, has_crc = SCAN[kind](file)
@@ -86,7 +86,7 @@ def test_memory_layout_does_not_change_file(
 
 
 @given(FILES.filter(lambda files: any(array.size for array in files.values())), st.data())
-def test_check_sum_detects_changed_byte(arrays: dict[str, Value], draw: st.DataObject) -> None:
+def test_checksum_detects_changed_byte(arrays: dict[str, Value], draw: st.DataObject) -> None:
     """In a `.safetensors` file it is that of the content."""
     for kind in WRITE:
         data = bytearray(written(kind, arrays.items(), crc_check=True))

@@ -94,7 +94,7 @@ def test_error_of_shrinking_file_names_it(tmp_path: Path, monkeypatch: pytest.Mo
         load_checkpoint(path)
 
 
-def test_missing_check_sum_warns(tmp_path: Path) -> None:
+def test_missing_checksum_warns(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint(Net(), path)
     reason = r"^For 'load_checkpoint', the checkpoint file '.*x\.ckpt' has no check sum\.$"

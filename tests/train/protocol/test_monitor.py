@@ -17,7 +17,8 @@ from minispore.train import (
     ReduceLROnPlateau,
     RunContext,
 )
-from minispore.train.protocol.monitor import MonitoredMetric, shortest_float
+from minispore.train.protocol.monitor import MonitoredMetric
+from minispore.train.protocol.outputs import shortest_float
 from tests.helpers.callback_driver import run_context
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 

@@ -1,6 +1,6 @@
 """Places of a user's program in which a setting can be, and settings that differ.
 
-Run as a script, it prints a check sum of the fingerprint of each program.
+Run as a script, it prints a checksum of the fingerprint of each program.
 """
 
 import sys
@@ -625,7 +625,7 @@ def pairs(place: str, step: int) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print a check sum of the fingerprint of each program, for some values."""
+    """Print a checksum of the fingerprint of each program, for some values."""
     for place in PLACES:
         for pair in pairs(place, int(sys.argv[1])):
             for value in pair:

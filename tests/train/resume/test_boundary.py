@@ -1,12 +1,14 @@
 # ruff: noqa: NPY002 (that users draw from numpy's global state is what this is about)
 """Step boundaries: savers are called at them, and a run can be resumed from each."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, nn, set_seed
@@ -343,5 +345,55 @@ def test_epoch_iterator_accepts_start_and_rejects_end(data: str) -> None:
     again.load_state_dict(position)
     assert numbers(again) == expected
     for number in (-2, 2):
-        with pytest.raises(ValueError, match=f"^There is no batch 0 of epoch {number + 1}.$"):
+        with pytest.raises(ValueError, match=f"^There is no epoch {number + 1}.$"):
             begin().load_state_dict(position | {"number": number})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"taken": -1}, "There is no batch -1 of epoch 2."),
+        ({"taken": 2**63}, "There is no batch 9223372036854775808 of epoch 2."),
+        ({"taken": STEPS + 1}, f"The dataset has come to its end before batch {STEPS + 1}."),
+        ({"taken": True}, "For 'EpochIterator', the state's 'taken' must be of type int, but got "),
+        ({"epochs": -1}, "There is no batch 1 of epoch 0."),
+        ({"epochs": 3}, "There is no batch 1 of epoch 4."),
+        ({"begin": 1.5}, "For 'EpochIterator', the state's 'begin' must be of type dict, but got "),
+    ],
+)
+def test_epoch_iterator_rejects_damaged_position_of_an_iterable(
+    change: dict[str, object], message: str
+) -> None:
+    epochs = iter(iterator := EpochIterator(Turned(), 2))
+    _, first = next(epochs)
+    assert len(list(first)) == STEPS
+    _, second = next(epochs)
+    next(second)
+    position = iterator.state_dict(closed=False)
+    source = position["source"]
+    assert isinstance(source, dict)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        EpochIterator(Turned(), 2).load_state_dict(position | {"source": source | change})
+
+
+@given(DATASETS, st.integers(1, STEPS))
+@example("shuffled", 1)
+def test_epoch_that_was_left_is_completed_before_the_next_one(data: str, steps: int) -> None:
+    def means(batches: Iterator[list[Tensor]]) -> list[float]:
+        return [float(x.asnumpy().mean()) for x, _ in batches]
+
+    def begin() -> EpochIterator:
+        set_seed(3)
+        np.random.seed(3)
+        return EpochIterator(DATA[data](), 2)
+
+    left = begin()
+    _, batches = next(iter(left))
+    assert len(means(islice(batches, steps))) == steps
+    again, expected = begin(), begin()
+    again.load_state_dict(left.state_dict(closed=True))
+    second = [means(batches) for _, batches in expected][1]
+    ((number, batches),) = again
+    assert number == 1
+    # The order that is drawn in the second epoch depends on the random state, which is set later.
+    assert means(batches) == second if data != "drawn" else len(means(batches)) == STEPS

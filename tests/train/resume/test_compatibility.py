@@ -264,7 +264,7 @@ def test_only_chief_compares_settings(
 
 
 def changed(checkpoint: Path, change: str) -> Path:
-    """Write a changed state with a correct check sum."""
+    """Write a changed state with a correct checksum."""
     result = read_training_checkpoint(checkpoint)
     values, parameters = copy.deepcopy(dict(result.values)), dict(result.parameters)
     names = {"Parameter": Parameter, "Tensor": Tensor, "np": np}
@@ -277,11 +277,11 @@ def changed(checkpoint: Path, change: str) -> Path:
 
 KINDS: dict[str, str] = {
     **dict.fromkeys(("initial_epoch", "batch_num", "epoch", "step"), "int"),
-    **dict.fromkeys(("closed", "for_good"), "bool"),
+    **dict.fromkeys(("closed", "finished"), "bool"),
     **dict.fromkeys(("net_outputs", "parameters", "callbacks", "savers"), "list"),
     **dict.fromkeys(("random", "states", "data"), "dict"),
 }
-PLACE = {"taken": "int", "closed": "bool", "ended": "bool", "begin": "dict", "source": "dict"}
+PLACE = {"closed": "bool", "ended": "bool", "source": "dict"}
 
 
 def misfits() -> Iterator[tuple[str, str]]:

@@ -81,7 +81,7 @@ NAMES: dict[str, object] = {
     "vision": vision,
 }
 # For each change: the part of the script before and after, and a line of the error, where `...` is
-# any text and `CODE` the check sum of a function's code.
+# any text and `CODE` the checksum of a function's code.
 CHANGES = Path(__file__).with_name("changes.txt").read_text("utf-8").splitlines()
 PLACEHOLDERS = {
     "...": ".*",

@@ -184,7 +184,7 @@ def test_state_is_read_from_file(tmp_path: Path, format: str) -> None:
 
 
 @given(st.lists(arrays.filter(lambda array: array.size), min_size=1, max_size=2), st.data())
-def test_check_sum_covers_arrays(values: list[np.ndarray], data: st.DataObject) -> None:
+def test_checksum_covers_arrays(values: list[np.ndarray], data: st.DataObject) -> None:
     state = TrainingState.of({"values": values})
     assert state.values()["version"] == 1
     name = data.draw(st.sampled_from(sorted(state.arrays)))
@@ -196,7 +196,7 @@ def test_check_sum_covers_arrays(values: list[np.ndarray], data: st.DataObject) 
 
 
 @pytest.mark.parametrize("text", ["00000000 {}", "x \ud800", "", "0"])
-def test_wrong_check_sum_raises(text: str) -> None:
+def test_wrong_checksum_raises(text: str) -> None:
     with pytest.raises(ValueError, match="^its check sum does not match its content$"):
         TrainingState(text, {}).values()
 

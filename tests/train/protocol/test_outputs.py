@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from minispore import Tensor
 from minispore.train import LossMonitor, RunContext
 from minispore.train.callback import _loss_monitor
-from minispore.train.protocol import pending_values
-from minispore.train.protocol.pending_values import PendingDeviceValues
+from minispore.train.protocol import outputs
+from minispore.train.protocol.outputs import PendingDeviceValues
 
 DTYPES: list[type[np.generic]] = [np.float32, np.float64, np.int32]
 dtypes = st.sampled_from(DTYPES)
@@ -66,7 +66,7 @@ def test_deferred_losses_are_printed_like_immediate_ones(
             patch.setattr(
                 _loss_monitor, "is_on_device", lambda value: on_device and isinstance(value, Tensor)
             )
-            patch.setattr(pending_values, "_MAX_PENDING", full)
+            patch.setattr(outputs, "_MAX_PENDING", full)
             try:
                 for i, loss in enumerate([*before, last]):
                     params = context.original_args()
