@@ -271,15 +271,14 @@ class TrainOneStepCell(Cell):
             # The other processes have data for this step; the mean over no rows would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
             loss = Tensor(0.0)
+        # What `value_and_grad` calls, without a new function in each step. None is stored,
+        # since the network and the weights may be replaced.
+        elif isinstance(scale, Tensor) or scale != 1:
+            (_, loss), _, gradients = compute_gradients(
+                self._scaled, (scale, *inputs), {}, (), self.weights, has_aux=True
+            )
         else:
-            # What `value_and_grad` calls, without a new function in each step. None is stored,
-            # since the network and the weights may be replaced.
-            if isinstance(scale, Tensor) or scale != 1:
-                (_, loss), _, gradients = compute_gradients(
-                    self._scaled, (scale, *inputs), {}, (), self.weights, has_aux=True
-                )
-            else:
-                loss, _, gradients = compute_gradients(self.network, inputs, {}, (), self.weights)
+            loss, _, gradients = compute_gradients(self.network, inputs, {}, (), self.weights)
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "
