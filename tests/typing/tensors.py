@@ -55,7 +55,14 @@ def methods_know_their_arguments(t: Tensor) -> None:
     assert_type(t.reshape((2, 3)), Tensor)
     assert_type(t.sum(axis=(0, 1), keepdims=True), Tensor)
     assert_type(t.split(2), tuple[Tensor, ...])
+    assert_type(t.max(), Tensor)
+    assert_type(t.max(axis=1), Tensor)
+    assert_type(t.min(1), tuple[Tensor, Tensor])
+    assert_type(t.min(axis=1), Tensor)
+    assert_type(t.min((0, 1), keepdims=True), Tensor)
+    assert_type(t.min(return_indices=True), tuple[Tensor, Tensor])
     assert_type(t.add_(1), Tensor)
+    t.min("a")  # type: ignore[arg-type]
     t.reshape("a")  # type: ignore[arg-type]
     t.sum(axis="a")  # type: ignore[arg-type]
     t.sum(axes=1)  # type: ignore[call-arg]
