@@ -17,6 +17,7 @@ from minispore.testing import INVARIANTS, CallbackError, check_callback
 from minispore.train import Callback, Metric, Model, RunContext
 from minispore.train.protocol.callback import EVENTS
 from minispore.train.resume import decode, encode
+from minispore.utils.checks import is_mapping
 
 RESULT = "accuracy"
 
@@ -205,10 +206,10 @@ def through_file(callback: Callback) -> Mapping[str, object]:
         WrongResult: It is no dictionary, or no file can store it.
     """
     state: object = cast("Stateful", callback).state_dict()
-    if not isinstance(state, Mapping):
+    if not is_mapping(state):
         raise WrongResult(f"your state_dict returned {state!r}, but a dictionary was expected")
     try:
-        text, arrays = encode(cast("Mapping[str, object]", state), "state")
+        text, arrays = encode(state, "state")
     except TypeError as error:
         raise WrongResult(f"your state cannot be written to a file: {error}") from None
     copies = {name: array.copy() for name, array in arrays.items()}

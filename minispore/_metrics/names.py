@@ -80,60 +80,6 @@ def get_metric_fn(  # type: ignore[overload-overlap]
     reorder: bool = False,
 ) -> float: ...
 @overload
-def get_metric_fn(
-    name: Literal["acc", "accuracy"], *args: object, **kwargs: object
-) -> classification.Accuracy: ...
-@overload
-def get_metric_fn(
-    name: Literal["confusion_matrix"], *args: object, **kwargs: object
-) -> confusion.ConfusionMatrix: ...
-@overload
-def get_metric_fn(
-    name: Literal["confusion_matrix_metric"], *args: object, **kwargs: object
-) -> confusion.ConfusionMatrixMetric: ...
-@overload
-def get_metric_fn(
-    name: Literal["cosine_similarity"], *args: object, **kwargs: object
-) -> regression.CosineSimilarity: ...
-@overload
-def get_metric_fn(
-    name: Literal["dice"], *args: object, **kwargs: object
-) -> classification.Dice: ...
-@overload
-def get_metric_fn(name: Literal["F1"], *args: object, **kwargs: object) -> classification.F1: ...
-@overload
-def get_metric_fn(name: Literal["loss"], *args: object, **kwargs: object) -> loss.Loss: ...
-@overload
-def get_metric_fn(name: Literal["mae"], *args: object, **kwargs: object) -> regression.MAE: ...
-@overload
-def get_metric_fn(name: Literal["mse"], *args: object, **kwargs: object) -> regression.MSE: ...
-@overload
-def get_metric_fn(
-    name: Literal["perplexity"], *args: object, **kwargs: object
-) -> loss.Perplexity: ...
-@overload
-def get_metric_fn(
-    name: Literal["precision"], *args: object, **kwargs: object
-) -> classification.Precision: ...
-@overload
-def get_metric_fn(
-    name: Literal["recall"], *args: object, **kwargs: object
-) -> classification.Recall: ...
-@overload
-def get_metric_fn(name: Literal["roc"], *args: object, **kwargs: object) -> curves.ROC: ...
-@overload
-def get_metric_fn(
-    name: Literal["top_1_accuracy"], *args: object, **kwargs: object
-) -> classification.Top1CategoricalAccuracy: ...
-@overload
-def get_metric_fn(
-    name: Literal["top_5_accuracy"], *args: object, **kwargs: object
-) -> classification.Top5CategoricalAccuracy: ...
-@overload
-def get_metric_fn(
-    name: Literal["topk"], *args: object, **kwargs: object
-) -> classification.TopKCategoricalAccuracy: ...
-@overload
 def get_metric_fn(name: str, *args: object, **kwargs: object) -> Metric: ...
 def get_metric_fn(name: str, *args: object, **kwargs: object) -> Metric | float:
     """Return a new metric by its name; for "auc", which is a function, return its result.

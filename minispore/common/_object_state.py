@@ -150,7 +150,8 @@ def _attributes_of(value: object) -> Mapping[str, object] | None:
     for each in kind.__mro__:
         member = vars(each).get("__dict__")
         if isinstance(member, GetSetDescriptorType | MemberDescriptorType):
-            return cast("Mapping[str, object]", member.__get__(value))
+            attributes: Mapping[str, object] = member.__get__(value)
+            return attributes
     return None if kind.__dictoffset__ else _NO_ATTRIBUTES
 
 

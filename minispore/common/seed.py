@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -122,24 +122,21 @@ def set_rng_state(state: Mapping[str, object]) -> None:
         raise ValueError(f"The random state cannot be set: {error!r}.") from error
 
 
-def _restore(state: Mapping[str, object]) -> None:
+def _restore(state: Mapping[str, Any]) -> None:
     import random
 
-    program = cast("Mapping[str, object]", state["program"])
-    python = cast("Mapping[str, object]", state["python"])
-    legacy = cast("dict[str, object]", state["numpy"])
+    program, python, legacy = state["program"], state["python"], state["numpy"]
     # Checkpoints of earlier versions do not hold the seed of datasets.
     values = {"dataset_seed": _seeds["dataset_seed"], **program}
     seeds = {name: _checked_seed(values[name], name) for name in _seeds}
     _check_position(legacy)
     if not isinstance(python["gauss"], float | None):
         raise ValueError("'gauss' is no float")
-    words = cast("np.ndarray[tuple[int], np.dtype[np.uint32]]", python["words"])
-    random.setstate((python["version"], tuple(words.tolist()), python["gauss"]))
+    random.setstate((python["version"], tuple(python["words"].tolist()), python["gauss"]))
     np.random.set_state(legacy)  # noqa: NPY002 (for users' code)
     with _lock:
         _seeds.update(seeds)
-        states = cast("Mapping[str, Mapping[str, object]]", program["streams"])
+        states: Mapping[str, Mapping[str, Any]] = program["streams"]
         for name in _streams.keys() - states.keys():
             del _streams[name]
         for name, stream_state in states.items():
@@ -159,10 +156,10 @@ def _checked_seed(value: object, name: str) -> int | None:
     raise ValueError(f"the program's {name} is {value!r}")
 
 
-def _check_position(legacy: Mapping[str, object]) -> None:
+def _check_position(legacy: Mapping[str, Any]) -> None:
     """Check the position in the state: numpy does not, and reads outside of its memory."""
     if legacy["bit_generator"] == "MT19937":
-        position = cast("Mapping[str, object]", legacy["state"])["pos"]
+        position = legacy["state"]["pos"]
         if type(position) is not int or not 0 <= position <= _STATE_WORDS:
             raise ValueError(f"there is no word {position!r}")
 

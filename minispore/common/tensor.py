@@ -84,6 +84,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F")
 V = TypeVar("V")
 Operand: TypeAlias = "Tensor | Values"
 Matrix: TypeAlias = "Tensor | NDArray[np.generic]"
@@ -100,6 +101,11 @@ def method(
 ) -> Callable[Concatenate[Tensor, P], R]:
     """Return `function`, with the type of a method of `Tensor`."""
     return function
+
+
+def typed_as(_: F) -> Callable[[Any], F]:
+    """Return a decorator that gives a method the type of another one, for its overloads."""
+    return lambda function: function
 
 
 class Tensor(Variable):
@@ -880,37 +886,8 @@ class Tensor(Variable):
             return reduction.max(self, *_dim_arguments(*args, **kwargs))
         return reduction.amax(self, *args, **kwargs)
 
-    @overload
-    def min(self, dim: Int, keepdim: Bool = False) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def min(
-        self,
-        axis: Sequence[Int] | None = None,
-        keepdims: Bool = False,
-        *,
-        initial: Number | None = None,
-        where: Tensor | None = None,
-    ) -> Tensor: ...
-    @overload
-    def min(
-        self,
-        *,
-        axis: Int,
-        keepdims: Bool = False,
-        initial: Number | None = None,
-        where: Tensor | None = None,
-    ) -> Tensor: ...
-    @overload
-    def min(self, axis: Int, /, *, keepdims: Bool) -> Tensor: ...
-    @overload
-    def min(
-        self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
-    ) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def min(
-        self, axis: Sequence[Int], keepdims: Bool = False, *, return_indices: Literal[True]
-    ) -> Tensor: ...
-    def min(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, Tensor]:
+    @typed_as(max)
+    def min(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, Tensor]:  # noqa: ANN401
         """Return the minimum over axes; `min(dim)` returns the minima and their indices."""
         if kwargs.pop("return_indices", False):
             return self._extrema(reduction.min, reduction.amin, *args, **kwargs)

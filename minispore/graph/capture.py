@@ -3,7 +3,7 @@
 import copy
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from minispore.graph.program import (
     writes,
 )
 from minispore.graph.tape import Recorded, Tape
-from minispore.utils.checks import is_dict, is_sequence, map_items
+from minispore.utils.checks import as_items, is_dict, is_sequence, map_items
 
 R = TypeVar("R")
 # How deep a result may be nested.
@@ -359,7 +359,7 @@ def _items(container: object) -> list[object]:
     """Return the items of a list, or the keys and values of a dict."""
     if isinstance(container, dict):
         return [*container, *container.values()]
-    return list(cast("list[object]", container))
+    return list(as_items(container) or ())
 
 
 def _unsuitable(

@@ -7,7 +7,7 @@ shows when each buffer is used for the last time, and so which buffers may share
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -322,5 +322,5 @@ def _with_out(call: "partial[object]", out: Memory) -> Callable[[], object]:
 _REDUCE = ("axis", "dtype", "keepdims")
 
 
-def _copy_result(out: Memory, call: Callable[[], object]) -> None:
-    out[...] = cast("Memory", call())
+def _copy_result(out: Memory, call: Callable[[], Any]) -> None:
+    out[...] = call()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from operator import add, attrgetter
 from typing import (
-    TYPE_CHECKING,
     Any,
     Generic,
     Literal,
@@ -50,37 +49,26 @@ from minispore.utils.checks import (
 )
 from minispore.utils.warn import warn_at_caller
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar as DefaultTypeVar
-
 __all__ = ["get_grad", "grad", "value_and_grad", "GradOperation"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
-# What a `GradOperation` computes for several weights or none, and for a single one.
-if TYPE_CHECKING:
-    G_co = DefaultTypeVar("G_co", covariant=True, default=object)
-    G1_co = DefaultTypeVar("G1_co", covariant=True, default=object)
-else:
-    G_co, G1_co = TypeVar("G_co", covariant=True), TypeVar("G1_co", covariant=True)
 Weights: TypeAlias = Sequence[Tensor]
 Positions: TypeAlias = tuple[int, ...]
 One: TypeAlias = int | tuple[int]
 Several: TypeAlias = tuple[int, int, *tuple[int, ...]]
 Tensors: TypeAlias = tuple[Tensor, ...]
-WithPosition: TypeAlias = tuple[int, Tensor]
-# A plain tensor among the weights has no name.
-WithName: TypeAlias = tuple[str | None, Tensor]
-Yes: TypeAlias = Literal[True]
+Gradients: TypeAlias = Any
+"""A tensor or nested tuples: which, the values of the arguments decide, and not their types."""
 
 _pullbacks = attrgetter("pullbacks")
 
 
-class ValueAndGradients(NamedTuple):
+class ValueAndGradients(NamedTuple, Generic[R]):
     """The outputs of a function, and its gradients by its inputs and by the weights."""
 
-    outputs: object
+    outputs: R
     inputs: tuple[Tensor, ...]
     weights: tuple[Tensor, ...]
 
@@ -191,7 +179,7 @@ def split_sens(
 
 
 def compute_gradients(
-    fn: Callable[..., object],
+    fn: Callable[..., R],
     args: Sequence[object],
     kwargs: dict[str, object],
     positions: tuple[int, ...],
@@ -199,7 +187,7 @@ def compute_gradients(
     *,
     has_aux: bool = False,
     sens: object = None,
-) -> ValueAndGradients:
+) -> ValueAndGradients[R]:
     """Return the outputs of `fn` and its gradients with respect to `positions` and `weights`.
 
     `fn` is called while operations are recorded; then the backward pass visits the graph.
@@ -232,7 +220,7 @@ def compute_gradients(
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
 
-    def differentiate() -> tuple[object, tuple[Tensor, ...], list[int], dict[int, Tensor]]:
+    def differentiate() -> tuple[R, tuple[Tensor, ...], list[int], dict[int, Tensor]]:
         try:
             first_number = next_number()
             leaves = [_as_leaf(x) for x in inputs]
@@ -346,6 +334,8 @@ def tree_leaves(outputs: object) -> list[Tensor]:
     return [y for item in as_items(outputs) or () for y in tree_leaves(item)]
 
 
+# The calls that programs make have exact types; the last overload has the other combinations. It
+# takes the same `fn`, by `P`, since mypy otherwise finds the overloads ambiguous for a lambda.
 @overload
 def value_and_grad(
     fn: Callable[P, R], grad_position: One = 0, weights: None = None, has_aux: bool = False
@@ -356,104 +346,21 @@ def value_and_grad(
 ) -> Callable[P, tuple[R, Tensors]]: ...
 @overload
 def value_and_grad(
-    fn: Callable[P, R], grad_position: None, weights: Parameter, has_aux: bool = False
-) -> Callable[P, tuple[R, Tensor]]: ...
-@overload
-def value_and_grad(
     fn: Callable[P, R], grad_position: None, weights: Weights, has_aux: bool = False
 ) -> Callable[P, tuple[R, Tensors]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[P, R], grad_position: One, weights: Parameter, has_aux: bool = False
-) -> Callable[P, tuple[R, tuple[Tensor, Tensor]]]: ...
 @overload
 def value_and_grad(
     fn: Callable[P, R], grad_position: One, weights: Weights, has_aux: bool = False
 ) -> Callable[P, tuple[R, tuple[Tensor, Tensors]]]: ...
 @overload
 def value_and_grad(
-    fn: Callable[P, R], grad_position: Several, weights: Parameter, has_aux: bool = False
-) -> Callable[P, tuple[R, tuple[Tensors, Tensor]]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[P, R], grad_position: Several, weights: Weights, has_aux: bool = False
-) -> Callable[P, tuple[R, tuple[Tensors, Tensors]]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[P, R], grad_position: Positions, weights: None = None, has_aux: bool = False
-) -> Callable[P, tuple[R, Tensors | Any]]: ...
-@overload
-def value_and_grad(
     fn: Callable[P, R],
     grad_position: One = 0,
     weights: None = None,
     has_aux: bool = False,
     *,
-    return_ids: Yes,
-) -> Callable[P, tuple[R, WithPosition]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[P, R],
-    grad_position: Several,
-    weights: None = None,
-    has_aux: bool = False,
-    *,
-    return_ids: Yes,
-) -> Callable[P, tuple[R, tuple[WithPosition, ...]]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[P, R],
-    grad_position: None,
-    weights: Weights,
-    has_aux: bool = False,
-    *,
-    return_ids: Yes,
-) -> Callable[P, tuple[R, tuple[WithName, ...]]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[P, R],
-    grad_position: One,
-    weights: Weights,
-    has_aux: bool = False,
-    *,
-    return_ids: Yes,
-) -> Callable[P, tuple[R, tuple[WithPosition, tuple[WithName, ...]]]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[..., R],
-    grad_position: One = 0,
-    weights: None = None,
-    has_aux: bool = False,
-    *,
-    sens_param: Yes,
-) -> Callable[..., tuple[R, Tensor]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[..., R],
-    grad_position: Several,
-    weights: None = None,
-    has_aux: bool = False,
-    *,
-    sens_param: Yes,
-) -> Callable[..., tuple[R, Tensors]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[..., R],
-    grad_position: None,
-    weights: Weights,
-    has_aux: bool = False,
-    *,
-    sens_param: Yes,
-) -> Callable[..., tuple[R, Tensors]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[..., R],
-    grad_position: One,
-    weights: Weights,
-    has_aux: bool = False,
-    *,
-    sens_param: Yes,
-) -> Callable[..., tuple[R, tuple[Tensor, Tensors]]]: ...
+    return_ids: Literal[True],
+) -> Callable[P, tuple[R, tuple[int, Tensor]]]: ...
 @overload
 def value_and_grad(
     fn: Callable[P, R],
@@ -461,17 +368,8 @@ def value_and_grad(
     weights: Parameter | Weights | None = None,
     has_aux: bool = False,
     return_ids: bool = False,
-) -> Callable[P, tuple[R, object]]: ...
-@overload
-def value_and_grad(
-    fn: Callable[..., R],
-    grad_position: int | Positions | None = 0,
-    weights: Parameter | Weights | None = None,
-    has_aux: bool = False,
-    return_ids: bool = False,
-    *,
-    sens_param: bool,
-) -> Callable[..., tuple[R, object]]: ...
+    sens_param: bool = False,
+) -> Callable[..., tuple[R, Gradients]]: ...
 def value_and_grad(
     fn: Callable[..., object],
     grad_position: int | Positions | None = 0,
@@ -533,88 +431,24 @@ def grad(
 ) -> Callable[P, Tensors]: ...
 @overload
 def grad(
-    fn: Callable[P, object], grad_position: None, weights: Parameter
-) -> Callable[P, Tensor]: ...
-@overload
-def grad(
     fn: Callable[P, object], grad_position: None, weights: Weights
 ) -> Callable[P, Tensors]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: One, weights: Parameter
-) -> Callable[P, tuple[Tensor, Tensor]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: One, weights: Weights
-) -> Callable[P, tuple[Tensor, Tensors]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: Several, weights: Parameter
-) -> Callable[P, tuple[Tensors, Tensor]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: Several, weights: Weights
-) -> Callable[P, tuple[Tensors, Tensors]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: Positions, weights: None = None
-) -> Callable[P, Tensors | Any]: ...
 @overload
 def grad(
     fn: Callable[P, tuple[object, *Ts]],
     grad_position: One = 0,
     weights: None = None,
     *,
-    has_aux: Yes,
+    has_aux: Literal[True],
 ) -> Callable[P, tuple[Tensor, tuple[*Ts]]]: ...
 @overload
 def grad(
-    fn: Callable[P, tuple[object, *Ts]],
-    grad_position: Several,
+    fn: Callable[P, object],
+    grad_position: One = 0,
     weights: None = None,
     *,
-    has_aux: Yes,
-) -> Callable[P, tuple[Tensors, tuple[*Ts]]]: ...
-@overload
-def grad(
-    fn: Callable[P, tuple[object, *Ts]], grad_position: None, weights: Weights, *, has_aux: Yes
-) -> Callable[P, tuple[Tensors, tuple[*Ts]]]: ...
-@overload
-def grad(
-    fn: Callable[P, tuple[object, *Ts]], grad_position: One, weights: Weights, *, has_aux: Yes
-) -> Callable[P, tuple[tuple[Tensor, Tensors], tuple[*Ts]]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: One = 0, weights: None = None, *, return_ids: Yes
-) -> Callable[P, WithPosition]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: Several, weights: None = None, *, return_ids: Yes
-) -> Callable[P, tuple[WithPosition, ...]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: None, weights: Weights, *, return_ids: Yes
-) -> Callable[P, tuple[WithName, ...]]: ...
-@overload
-def grad(
-    fn: Callable[P, object], grad_position: One, weights: Weights, *, return_ids: Yes
-) -> Callable[P, tuple[WithPosition, tuple[WithName, ...]]]: ...
-@overload
-def grad(
-    fn: Callable[..., object], grad_position: One = 0, weights: None = None, *, sens_param: Yes
-) -> Callable[..., Tensor]: ...
-@overload
-def grad(
-    fn: Callable[..., object], grad_position: Several, weights: None = None, *, sens_param: Yes
-) -> Callable[..., Tensors]: ...
-@overload
-def grad(
-    fn: Callable[..., object], grad_position: None, weights: Weights, *, sens_param: Yes
-) -> Callable[..., Tensors]: ...
-@overload
-def grad(
-    fn: Callable[..., object], grad_position: One, weights: Weights, *, sens_param: Yes
-) -> Callable[..., tuple[Tensor, Tensors]]: ...
+    return_ids: Literal[True],
+) -> Callable[P, tuple[int, Tensor]]: ...
 @overload
 def grad(
     fn: Callable[P, object],
@@ -622,17 +456,8 @@ def grad(
     weights: Parameter | Weights | None = None,
     has_aux: bool = False,
     return_ids: bool = False,
-) -> Callable[P, object]: ...
-@overload
-def grad(
-    fn: Callable[..., object],
-    grad_position: int | Positions | None = 0,
-    weights: Parameter | Weights | None = None,
-    has_aux: bool = False,
-    return_ids: bool = False,
-    *,
-    sens_param: bool,
-) -> Callable[..., object]: ...
+    sens_param: bool = False,
+) -> Callable[..., Gradients]: ...
 def grad(
     fn: Callable[..., object],
     grad_position: int | Positions | None = 0,
@@ -789,7 +614,7 @@ def _pack_gradients(
     return second if grad_position is None else (first, second)
 
 
-class GradOperation(Generic[G_co, G1_co]):
+class GradOperation:
     """A transformation of functions into gradient functions, in the form of MindSpore 1.x.
 
     Args:
@@ -807,42 +632,6 @@ class GradOperation(Generic[G_co, G1_co]):
     Source: MindSpore's `mindspore.ops.GradOperation`.
     """
 
-    @overload
-    def __init__(
-        self: "GradOperation[Tensor, Tensor]",
-        get_all: Literal[False] = False,
-        get_by_list: Literal[False] = False,
-        sens_param: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: "GradOperation[Tensors, Tensors]",
-        get_all: Yes,
-        get_by_list: Literal[False] = False,
-        sens_param: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: "GradOperation[Tensors, Tensor]",
-        get_all: Literal[False] = False,
-        *,
-        get_by_list: Yes,
-        sens_param: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: "GradOperation[tuple[Tensors, Tensors], tuple[Tensors, Tensor]]",
-        get_all: Yes,
-        get_by_list: Yes,
-        sens_param: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: "GradOperation[object, object]",
-        get_all: bool = False,
-        get_by_list: bool = False,
-        sens_param: bool = False,
-    ) -> None: ...
     def __init__(
         self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False
     ) -> None:
@@ -851,15 +640,9 @@ class GradOperation(Generic[G_co, G1_co]):
         self.get_by_list = get_by_list
         self.sens_param = sens_param
 
-    @overload
-    def __call__(self, fn: Callable[..., object], weights: Tensor) -> Callable[..., G1_co]: ...
-    @overload
-    def __call__(
-        self, fn: Callable[..., object], weights: Weights | None = None
-    ) -> Callable[..., G_co]: ...
     def __call__(
         self, fn: Callable[..., object], weights: Tensor | Weights | None = None
-    ) -> Callable[..., object]:
+    ) -> Callable[..., Gradients]:
         """Return a function that returns the gradients of `fn`.
 
         Args:

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from minispore.train.summary.graph import GraphTracer, parts_of
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
 from minispore.utils.atomic import atomic_write, open_regular_file
-from minispore.utils.checks import is_list
+from minispore.utils.checks import is_dict, is_list
 
 
 class ScalarHistory(ScalarStore, MonitorBase):
@@ -452,10 +452,12 @@ def _rows_of(path: str, *, in_lines: bool) -> list[Row]:
 
 def _check_row(row: object) -> Row:
     """Return a row, with None for NaN and infinities, which Python and tensorpack write as such."""
-    if not isinstance(row, dict):
+    if not is_dict(row):
         raise ValueError("it is no list of objects")
-    numbers = cast("Row", row)
-    for value in numbers.values():
-        if value is not None and type(value) not in {int, float}:
+    numbers: Row = {}
+    for name, value in row.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{value!r} is no number")
-    return {n: v if v is not None and math.isfinite(v) else None for n, v in numbers.items()}
+        is_number = value is not None and math.isfinite(value)
+        numbers[str(name)] = value if is_number else None
+    return numbers

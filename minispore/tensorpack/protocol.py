@@ -409,7 +409,7 @@ class Trainer:
         """Yield all named values; the first of two with the same name takes precedence."""
         params = self.params
         yield {"loss": first_output(params.get("net_outputs"))}
-        batch = cast("Sequence[object]", params.get("train_dataset_element") or ())
+        batch: Sequence[object] = params.get("train_dataset_element") or ()
         get_names: Callable[[], Sequence[str]] | None
         get_names = getattr(params.train_dataset, "get_col_names", None)
         names = get_names() if callable(get_names) else ()

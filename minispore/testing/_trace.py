@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from html import escape
-from typing import ClassVar, Final, NamedTuple, cast, overload
+from typing import ClassVar, Final, NamedTuple, overload
 
 from minispore.testing._event import Event
 from minispore.testing._page import page
 from minispore.utils.atomic import atomic_write, open_regular_file
-from minispore.utils.checks import is_dict
+from minispore.utils.checks import is_dict, is_list
 
 # The number of changes that a line of the tree names.
 _MAX_NAMED_CHANGES: Final = 3
@@ -242,8 +242,8 @@ def _parse_event(row: object) -> Event:
         in_range = not isinstance(value, int | float) or 0 <= value < upper_bound
         if type(value) not in types or not in_range:
             raise ValueError(f"{value!r} is no {name}")
-    changed = cast("list[object]", values["changed"])
-    if not all(isinstance(change, str) for change in changed):
+    changed = values["changed"]
+    if not is_list(changed) or not all(isinstance(change, str) for change in changed):
         raise TypeError(f"{changed!r} is no list of str")
     values["changed"] = tuple(changed)
     return Event(**values)  # type: ignore[arg-type]  # checked above

@@ -67,15 +67,9 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
     assert_type(cb_params.train_dataset.get_dataset_size(), int)
     assert_type(cb_params.epoch_num, int)
     assert_type(cb_params.network, nn.Cell)
-    # By key, too.
-    assert_type(cb_params["cur_epoch_num"], int)
-    assert_type(cb_params["mode"], str)
-    assert_type(cb_params["network"], nn.Cell)
-    assert_type(cb_params["optimizer"], nn.Optimizer | None)
-    assert_type(cb_params["metrics"], dict[str, Any])
-    assert_type(cb_params.get("cur_step_num"), int | None)
-    assert_type(cb_params.get("cur_step_num", 0), int)
-    assert_type(cb_params.get("eval_results", {}), dict[str, Any])  # ty: ignore[type-assertion-failure]  # pyrefly: ignore[assert-type]
+    # By key, the type is unknown.
+    assert_type(cb_params["cur_epoch_num"], Any)
+    assert_type(cb_params.get("cur_step_num"), Any | None)
     cb_params.cur_step_num = "three"  # type: ignore[assignment]
     cb_params.batch_num()  # type: ignore[operator]
     _ = "epoch " + cb_params.cur_epoch_num  # type: ignore[operator]
@@ -85,8 +79,6 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
 def other_names_are_their_authors_business(cb_params: _InternalCallbackParam) -> None:
     cb_params.last_accuracy = 0.5
     assert_type(cb_params.best_accuracy, Any)
-    assert_type(cb_params["best_accuracy"], object)
-    assert_type(cb_params.get("best_accuracy"), object)
 
 
 class MissingContext(Callback):
@@ -179,8 +171,8 @@ def models(net: nn.Cell, loss: nn.Cell, optimizer: nn.Optimizer) -> None:
 def metrics_have_names(net: nn.Cell, computed: str) -> None:
     Model(net, net, metrics={"accuracy", "F1"})
     Model(net, net, metrics={computed, "loss"})
-    assert_type(get_metric_fn("accuracy"), Accuracy)
-    assert_type(get_metric_fn("confusion_matrix", num_classes=3), ConfusionMatrix)
+    assert_type(get_metric_fn("accuracy"), Metric)
+    assert_type(get_metric_fn("confusion_matrix", num_classes=3), Metric)
     assert_type(get_metric_fn("auc", np.ones(2), np.ones(2)), float)
     assert_type(get_metric_fn(computed), Metric)
     model = Model(net, net, metrics={"matrix": ConfusionMatrix(3), "accuracy": Accuracy()})

@@ -10,7 +10,7 @@ the protocol, and a function of the same name in `_numpy` would do the same in n
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,11 @@ def synchronize() -> None:
     _cupy.cuda.get_current_stream().synchronize()
 
 
-def asarray(value: object, /, dtype: object = None) -> object:
+def asarray(value: object, /, dtype: "np.dtype[np.generic] | None" = None) -> object:
     """Return an array; a number is passed to a kernel as its argument, not copied to the device."""
     if isinstance(value, bool | int | float):
         # numpy raises an error if the number does not fit the type.
-        number = np.asarray(value, cast("np.dtype[np.generic] | None", dtype))
+        number = np.asarray(value, dtype)
         return _cupy.full((), number.item(), number.dtype)
     return _cupy.asarray(value, dtype)
 
@@ -54,9 +54,9 @@ unfold = partial(_numpy.unfold_with, _cupy)
 fold = partial(_numpy.fold_with, _cupy)
 
 
-def getitem(x: NDArray[np.generic], /, *, index: tuple[object, ...]) -> NDArray[np.generic]:
+def getitem(x: NDArray[np.generic], /, *, index: tuple[Any, ...]) -> NDArray[np.generic]:
     """Return `x[index]`."""
-    found: NDArray[np.generic] = x[cast("tuple[slice, ...]", index)]
+    found: NDArray[np.generic] = x[index]
     return found
 
 

@@ -1,7 +1,7 @@
 """Pooling layers."""
 
 from itertools import starmap
-from typing import Generic, Literal, TypeVar, cast, overload
+from typing import cast
 
 from minispore import ops
 from minispore.common.tensor import Tensor
@@ -23,14 +23,12 @@ __all__ = [
     "AvgPool2d", "MaxPool1d", "MaxPool2d",
 ]  # fmt: skip
 
-# The result of pooling: a tensor, or a tensor and its indices.
-R = TypeVar("R")
 _Pair = int | tuple[int] | tuple[int, int]
 _Single = int | tuple[int]
 _Padding = int | tuple[int, ...] | list[int]
 
 
-class _Pool2d(Cell, Generic[R]):
+class _Pool2d(Cell):
     """Base class of pooling layers: the geometry of the windows."""
 
     def __init__(
@@ -69,16 +67,24 @@ class _Pool2d(Cell, Generic[R]):
             WindowGeometry, zip(self._size, strides, dilations, pads, pads, strict=True)
         )
 
-    def construct(self, x: Tensor) -> R:
+    def construct(self, x: Tensor) -> Tensor:
         """Apply the layer.
 
         Args:
             x: A tensor of shape (n, channels, height, width), or without n.
 
+        Returns:
+            The pooled tensor. With `return_indices`, despite the annotation, a tuple of the maxima
+            and their indices.
+
         Raises:
             TypeError: `x` is not a tensor.
             ValueError: `x` has another number of axes, or the windows do not fit.
         """
+        return _single_or_tuple(self._pool(x))
+
+    def _pool(self, x: Tensor) -> list[Tensor]:
+        """Return the results of the layer, one or more."""
         check_tensor(x, "x")
         if x.ndim not in (3, 4):
             raise ValueError(
@@ -89,13 +95,13 @@ class _Pool2d(Cell, Generic[R]):
         if self.pad_mode == "SAME":
             rows = rows.with_same_padding(images.shape[2])
             columns = columns.with_same_padding(images.shape[3])
-        pooled = self._pool(images, rows, columns)
-        if x.ndim == 3:
-            pooled = [y[0] for y in pooled]
-        return cast("R", tuple(pooled) if len(pooled) > 1 else pooled[0])
+        pooled = self._pool_images(images, rows, columns)
+        return [y[0] for y in pooled] if x.ndim == 3 else pooled
 
-    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
-        """Return the results of the layer, one or more."""
+    def _pool_images(
+        self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry
+    ) -> list[Tensor]:
+        """Return the results for a batch of images."""
         raise NotImplementedError
 
     def extend_repr(self) -> str:
@@ -103,7 +109,7 @@ class _Pool2d(Cell, Generic[R]):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
-class _MaxPool(_Pool2d[R]):
+class _MaxPool(_Pool2d):
     """Base class of max pooling."""
 
     def __init__(
@@ -130,14 +136,16 @@ class _MaxPool(_Pool2d[R]):
             )
         check_max_padding(self.padding, self._size)
 
-    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
+    def _pool_images(
+        self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry
+    ) -> list[Tensor]:
         check_numbers(images)
         rows, columns = resolve_geometry(images, rows, columns, self.ceil_mode)
         y = max_pool(images, rows, columns)
         return [y, max_pool_indices(images, rows, columns)] if self.return_indices else [y]
 
 
-class MaxPool2d(_MaxPool[R]):
+class MaxPool2d(_MaxPool):
     """Max pooling: the maximum of each window of an image.
 
     If several elements of a window equal its maximum, the first receives the gradient.
@@ -168,31 +176,6 @@ class MaxPool2d(_MaxPool[R]):
     Source: MindSpore's `mindspore.nn.MaxPool2d`.
     """
 
-    @overload
-    def __init__(
-        self: "MaxPool2d[Tensor]",
-        kernel_size: _Pair = 1,
-        stride: _Pair = 1,
-        pad_mode: str = "valid",
-        padding: _Padding = 0,
-        dilation: _Pair = 1,
-        return_indices: Literal[False] = False,
-        ceil_mode: bool = False,
-        data_format: str = "NCHW",
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: "MaxPool2d[tuple[Tensor, Tensor]]",
-        kernel_size: _Pair = 1,
-        stride: _Pair = 1,
-        pad_mode: str = "valid",
-        padding: _Padding = 0,
-        dilation: _Pair = 1,
-        *,
-        return_indices: Literal[True],
-        ceil_mode: bool = False,
-        data_format: str = "NCHW",
-    ) -> None: ...
     def __init__(
         self,
         kernel_size: _Pair = 1,
@@ -216,7 +199,7 @@ class MaxPool2d(_MaxPool[R]):
         )
 
 
-class AvgPool2d(_Pool2d[Tensor]):
+class AvgPool2d(_Pool2d):
     """Average pooling: the mean of each window of an image.
 
     Args:
@@ -264,14 +247,16 @@ class AvgPool2d(_Pool2d[Tensor]):
         self.divisor_override = divisor_override
         check_max_padding(self.padding, self._size)
 
-    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
+    def _pool_images(
+        self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry
+    ) -> list[Tensor]:
         images = as_float(images, "x")
         counted = self.count_include_pad and self.pad_mode == "PAD"
         divisor = self.divisor_override or 0
         return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor)]
 
 
-class MaxPool1d(_MaxPool[R]):
+class MaxPool1d(_MaxPool):
     """Max pooling: the maximum of each window of a sequence.
 
     If several elements of a window equal its maximum, the first receives the gradient.
@@ -298,29 +283,6 @@ class MaxPool1d(_MaxPool[R]):
     Source: MindSpore's `mindspore.nn.MaxPool1d`.
     """
 
-    @overload
-    def __init__(
-        self: "MaxPool1d[Tensor]",
-        kernel_size: _Single = 1,
-        stride: _Single = 1,
-        pad_mode: str = "valid",
-        padding: _Single = 0,
-        dilation: _Single = 1,
-        return_indices: Literal[False] = False,
-        ceil_mode: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: "MaxPool1d[tuple[Tensor, Tensor]]",
-        kernel_size: _Single = 1,
-        stride: _Single = 1,
-        pad_mode: str = "valid",
-        padding: _Single = 0,
-        dilation: _Single = 1,
-        *,
-        return_indices: Literal[True],
-        ceil_mode: bool = False,
-    ) -> None: ...
     def __init__(
         self,
         kernel_size: _Single = 1,
@@ -342,21 +304,22 @@ class MaxPool1d(_MaxPool[R]):
             "NCHW",
         )
 
-    def construct(self, x: Tensor) -> R:
+    def construct(self, x: Tensor) -> Tensor:
         """Apply the layer.
 
         Args:
             x: A tensor of shape (n, channels, length), or without n.
 
+        Returns:
+            The pooled tensor. With `return_indices`, despite the annotation, a tuple of the maxima
+            and their indices.
+
         Raises:
             TypeError: `x` is not a tensor.
             ValueError: `x` has another number of axes, or the windows do not fit.
         """
-        pooled = super().construct(_as_image(x, (2, 3)))
-        if isinstance(pooled, Tensor):
-            return cast("R", ops.squeeze(pooled, -2))
-        values, indices = cast("tuple[Tensor, Tensor]", pooled)
-        return cast("R", (ops.squeeze(values, -2), ops.squeeze(indices, -2)))
+        pooled = self._pool(_as_image(x, (2, 3)))
+        return _single_or_tuple([ops.squeeze(y, -2) for y in pooled])
 
 
 class AvgPool1d(AvgPool2d):
@@ -585,6 +548,10 @@ class AdaptiveMaxPool1d(_AdaptivePool1d, AdaptiveMaxPool2d):
 
     Source: MindSpore's `mindspore.nn.AdaptiveMaxPool1d`.
     """
+
+
+def _single_or_tuple(tensors: list[Tensor]) -> Tensor:
+    return cast("Tensor", tuple(tensors)) if len(tensors) > 1 else tensors[0]
 
 
 def _beside(first: int, value: object, name: str) -> tuple[int, int]:

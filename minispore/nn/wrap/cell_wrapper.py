@@ -158,9 +158,7 @@ class TrainOneStepCell(Cell):
         _warn_of_foreign_parameters(network, optimizer)
         self.reducer_flag: bool = is_data_parallel()
         # For a subclass with a `construct` of its own, as are those of the gradients.
-        self.grad: ops.GradOperation[tuple[Tensor, ...], Tensor] = ops.GradOperation(
-            get_by_list=True, sens_param=True
-        )
+        self.grad: ops.GradOperation = ops.GradOperation(get_by_list=True, sens_param=True)
         self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = _unreduced
         if self.reducer_flag:
             self.grad_reducer = DistributedGradReducer(self.weights)
@@ -273,16 +271,14 @@ class TrainOneStepCell(Cell):
             # The other processes have data for this step; the mean over no rows would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
             loss = Tensor(0.0)
-        else:
-            # What `value_and_grad` calls, without a new function in each step. None is stored,
-            # since the network and the weights may be replaced.
-            scaled = isinstance(scale, Tensor) or scale != 1
-            fn, args = (self._scaled, (scale, *inputs)) if scaled else (self.network, inputs)
-            outputs, _, gradients = cast(
-                "tuple[Tensor, object, tuple[Tensor, ...]]",
-                compute_gradients(fn, args, {}, (), self.weights, has_aux=scaled),
+        # What `value_and_grad` calls, without a new function in each step. None is stored,
+        # since the network and the weights may be replaced.
+        elif isinstance(scale, Tensor) or scale != 1:
+            (_, loss), _, gradients = compute_gradients(
+                self._scaled, (scale, *inputs), {}, (), self.weights, has_aux=True
             )
-            loss = outputs[1] if scaled else outputs
+        else:
+            loss, _, gradients = compute_gradients(self.network, inputs, {}, (), self.weights)
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "

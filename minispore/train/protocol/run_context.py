@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import Any, Literal, Protocol
 
 from minispore.common import Tensor
 from minispore.communication import get_rank
@@ -13,21 +13,12 @@ from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import check_type
 
-_Default = TypeVar("_Default")
-_Int = Literal[
-    "epoch_num", "initial_epoch", "batch_num", "cur_epoch_num", "cur_step_num", "device_number"
-]
-_Str = Literal["mode", "parallel_mode"]
-_Cell = Literal["network", "train_network", "eval_network"]
-_Data = Literal["train_dataset", "valid_dataset"]
-_Results = Literal["metrics", "eval_results"]
-
 SaveReason = Literal["requested", "interrupted", "finished", "restored"]
 """Why a training state is saved: a callback requested it, a stop interrupted the run, the run has
 finished, or the run has just been restored from it."""
 
 
-class InternalCallbackParam(dict[str, object]):
+class InternalCallbackParam(dict[str, Any]):
     """The parameters of a run: a dictionary whose keys are also attributes.
 
     `Model` sets the names below. A callback may add its own:
@@ -92,51 +83,8 @@ class InternalCallbackParam(dict[str, object]):
     metrics: dict[str, Any]
     eval_results: dict[str, Any]
 
-    if TYPE_CHECKING:
-        # By key, the most used names have the types that they have as attributes.
-        @overload
-        def __getitem__(self, key: _Int, /) -> int: ...
-        @overload
-        def __getitem__(self, key: _Str, /) -> str: ...
-        @overload
-        def __getitem__(self, key: _Cell, /) -> Cell: ...
-        @overload
-        def __getitem__(self, key: Literal["loss_fn"], /) -> Callable[..., object] | None: ...
-        @overload
-        def __getitem__(self, key: Literal["optimizer"], /) -> Optimizer | None: ...
-        @overload
-        def __getitem__(self, key: _Data, /) -> DatasetLike: ...
-        @overload
-        def __getitem__(self, key: Literal["metric_names"], /) -> list[str]: ...
-        @overload
-        def __getitem__(self, key: _Results, /) -> dict[str, Any]: ...
-        @overload
-        def __getitem__(self, key: Literal["net_outputs"], /) -> Any: ...  # noqa: ANN401
-        @overload
-        def __getitem__(self, key: str, /) -> object: ...
-        def __getitem__(self, key: str, /) -> object: ...
-
-        # Type checkers do not find the overloads of dict.get among more precise ones.
-        @overload  # type: ignore[override]
-        def get(self, key: _Int, default: None = None, /) -> int | None: ...
-        @overload
-        def get(self, key: _Int, default: _Default, /) -> int | _Default: ...
-        @overload
-        def get(self, key: _Str, default: None = None, /) -> str | None: ...
-        @overload
-        def get(self, key: _Str, default: _Default, /) -> str | _Default: ...
-        @overload
-        def get(self, key: _Results, default: None = None, /) -> dict[str, Any] | None: ...
-        @overload
-        def get(self, key: _Results, default: _Default, /) -> dict[str, Any] | _Default: ...
-        @overload
-        def get(self, key: str, default: object = None, /) -> object: ...
-        def get(  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
-            self, key: str, default: object = None, /
-        ) -> object: ...
-
-    # Any: only the callback that added a name knows its type. `object` would not allow the
-    # documented `time.time() - cb_params.init_time`.
+    # Any, as by key: only the callback that added a name knows its type. `object` would not allow
+    # the documented `time.time() - cb_params.init_time`.
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         try:
             return self[name]

@@ -11,7 +11,7 @@ import threading
 import warnings
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -34,13 +34,13 @@ from types import (
     UnionType,
     WrapperDescriptorType,
 )
-from typing import Final, Protocol, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 import numpy as np
 
 from minispore.common import Tensor
-from minispore.common._object_state import is_a, is_immutable
+from minispore.common._object_state import is_a, is_immutable, items_of
 from minispore.dataset.iterators import sample_indices
 
 Parts = Iterable[tuple[str, object]]
@@ -81,11 +81,6 @@ _OF_TYPES: Final = (
 )
 _FILES: Final = (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom)
 _SEEDED_BITS: Final = 96  # Without a seed, numpy draws one of 128 bits.
-
-
-class _Detachable(Protocol):
-    def detach(self) -> "_Detachable": ...
-    def cpu(self) -> object: ...
 
 
 def is_library(module: object) -> bool:
@@ -138,7 +133,7 @@ def describe_plain(  # noqa: PLR0911 (one for each kind of value)
     """Return the complete description of an immutable value; None for any other, and deep ones."""
     kind = type(value)
     if kind is tuple or kind is frozenset:
-        items = cast("tuple[object, ...] | frozenset[object]", value)
+        items = items_of(value)
         if len(items) > MAX_ITEMS or depth > _MAX_DEPTH:
             return None
         texts = [describe_plain(each, depth + 1) for each in items]
@@ -154,14 +149,14 @@ def describe_plain(  # noqa: PLR0911 (one for each kind of value)
     if is_immutable(value):
         if issubclass(kind, np.generic):
             return f"{kind.__name__}({value!s})"
-        if kind is int and abs(cast("int", value)).bit_length() > _MAX_BITS:
-            return hex(cast("int", value))
+        if type(value) is int and abs(value).bit_length() > _MAX_BITS:
+            return hex(value)
         return repr(value)
     if is_a(value, re.Pattern):
         pattern = cast("re.Pattern[str]", value)
         return f"re.compile({pattern.pattern!r}, {pattern.flags})"
-    if kind in (datetime, time):
-        zone = cast("datetime", value).tzinfo
+    if type(value) is datetime or type(value) is time:
+        zone = value.tzinfo
         return repr(value) if zone is None or type(zone) is timezone else None
     if is_a(value, CodeType):
         return describe_code(value)
@@ -189,15 +184,14 @@ def describe_code(code: CodeType) -> str:
 def as_array(value: object) -> Array | None:
     """Return the elements of an array or a tensor, also of a package's; None for other objects."""
     kind = type(value)
-    if issubclass(kind, Tensor):
-        return Tensor.asnumpy(cast("Tensor", value))
+    if is_a(value, Tensor):
+        return Tensor.asnumpy(value)
     if issubclass(kind, np.ndarray):
         return np.ndarray.view(cast("Array", value), np.ndarray)
     arrays = ("__array__", "__array_interface__")  # the second that of Pillow's images
     if kind is memoryview or (not is_user_class(kind) and any(hasattr(kind, a) for a in arrays)):
-        if hasattr(kind, "detach"):  # PyTorch's tensors
-            value = cast("_Detachable", value).detach().cpu()
-        return np.asarray(value)
+        detach: Callable[[object], Any] | None = getattr(kind, "detach", None)  # of PyTorch
+        return np.asarray(value if detach is None else detach(value).cpu())
     return None
 
 
@@ -321,8 +315,8 @@ def _reduced(value: object) -> tuple[str, Parts] | None:
     return f"{kind.__qualname__}()", _reduced_parts(reduced[1:])
 
 
-def _reduced_parts(parts: Iterable[object]) -> Iterator[tuple[str, object]]:
+def _reduced_parts(parts: Iterable[Any]) -> Iterator[tuple[str, object]]:
     for i, part in enumerate(parts):
         if part is not None:
             # Those of a list and of a dict are iterators.
-            yield str(i), list(cast("Iterable[object]", part)) if i in (2, 3) else part
+            yield str(i), list(part) if i in (2, 3) else part

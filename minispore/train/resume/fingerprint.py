@@ -118,15 +118,13 @@ class _Walk:
         self._trained: set[int] = set()
         self._restored: set[int] = {id(each) for each in _GLOBAL_GENERATORS}
         for name, root in roots.items():
-            kind = type(root)
-            if issubclass(kind, Cell):
-                for _, cell in cast("Cell", root).cells_and_names():
+            if is_a(root, Cell):
+                for _, cell in root.cells_and_names():
                     self._trained.add(id(cell))
                     self._restored |= {id(each) for _, each in cell._own_parameters()}
-            elif issubclass(kind, Dataset):
-                objects = stateful_objects(cast("Dataset", root)._node)
-                self._restored |= {id(each) for each in objects}
-            elif name == "train_dataset" and hasattr(kind, "load_state_dict"):
+            elif is_a(root, Dataset):
+                self._restored |= {id(each) for each in stateful_objects(root._node)}
+            elif name == "train_dataset" and hasattr(type(root), "load_state_dict"):
                 self._restored.add(id(root))
 
     def describe_all(self, values: Mapping[str, object]) -> dict[str, str]:
@@ -144,20 +142,19 @@ class _Walk:
         return described
 
     def _describe(self, path: str, value: object) -> tuple[str, Parts]:
-        kind = type(value)
         plain = value if is_a(value, _Line) else describe_plain(value)
         if plain is not None:
             return shorten(plain), ()
         first = self._seen.get(id(value))
         self._seen.setdefault(id(value), (value, path))
-        if issubclass(kind, FunctionType):
-            text, parts = self._function(path, cast("FunctionType", value))
-        elif issubclass(kind, type):
-            text, parts = self._class(cast("type", value))
-        elif issubclass(kind, Module):
-            text, parts = _module(path, cast("Module", value))
-        elif issubclass(kind, Parameter):
-            text, parts = self._parameter(path, cast("Parameter", value))
+        if is_a(value, FunctionType):
+            text, parts = self._function(path, value)
+        elif is_a(value, type):
+            text, parts = self._class(value)
+        elif is_a(value, Module):
+            text, parts = _module(path, value)
+        elif is_a(value, Parameter):
+            text, parts = self._parameter(path, value)
         elif first is None:
             text, parts = self._object(path, value)
         else:
@@ -174,8 +171,8 @@ class _Walk:
         array = as_array(value)
         if array is not None:
             return describe_array(array), self._of_array(path, value, array)
-        if issubclass(kind, MethodType):
-            return self._method(path, cast("MethodType", value))
+        if is_a(value, MethodType):
+            return self._method(path, value)
         state = state_of(value)
         if state is None:
             hidden = describe_hidden(value)
@@ -184,8 +181,8 @@ class _Walk:
             text, inside = hidden
             return text, ((f"{path}.{name}", part) for name, part in inside)
         parts = self._of_state(path, value, state)
-        if issubclass(kind, Dataset):
-            node = cast("Dataset", value)._node
+        if is_a(value, Dataset):
+            node = value._node
             lines = ((f"{path}.{i}", _Line(line)) for i, line in enumerate(describe_pipeline(node)))
             inside = ((f"{path}.{name}", part) for name, part in code_and_data(node).items())
             return f"{name_of(kind)}()", (*lines, *inside, *parts)
@@ -256,8 +253,8 @@ class _Walk:
             for base in kind.__mro__:
                 if issubclass(base, Cell) and not is_user_class(base):
                     omitted.update(base._transient, base._not_compared)
-            if issubclass(kind, Optimizer):
-                attributes |= cast("Optimizer", value)._initial_arguments
+            if is_a(value, Optimizer):
+                attributes |= value._initial_arguments
         for name, item in attributes.items():
             if name not in omitted:
                 yield f"{path}.{name}", item
