@@ -15,7 +15,7 @@ from minispore.engine.dispatch import (
     check_category,
     check_tensor,
     dtype_of,
-    widen,
+    half_to_float32,
     wrap,
 )
 from minispore.ops._primitive import Primitive
@@ -144,7 +144,7 @@ def interpolate(
             f"For '{caller()}', the argument 'recompute_scale_factor' must be True with "
             f"'scale_factor', and only then, as in MindSpore, but got {recompute_scale_factor}."
         )
-    x = widen(input)
+    x = half_to_float32(input)
     for axis, new in enumerate(_new_lengths(input.shape[2:], size, scale_factor), 2):
         old, places = input.shape[axis], np.arange(new)
         if not linear:

@@ -377,8 +377,8 @@ def apply_dropout_mask(
     shape = x.shape if axes is None else x.shape[:axes] + (1,) * (x.ndim - axes)
 
     def factors() -> NDArray[np.generic]:
-        kept = generator(stream).random(shape) < keep_prob
-        return np.asarray(kept / (keep_prob or 1), dtype.numpy_dtype)
+        is_kept = generator(stream).random(shape) < keep_prob
+        return np.asarray(is_kept / (keep_prob or 1), dtype.numpy_dtype)
 
     return x * wrap(host_values(factors, x._data), x)
 

@@ -49,8 +49,8 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     if not 1 < prod(x.shape[i] for i in inner) <= _NEIGHBOURS:
         return _sum(x, axis=axis, keepdims=keepdims)
     letters = ascii_letters[: x.ndim]
-    kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
-    total: Floats = np.einsum(f"{letters}->{kept}", x)
+    remaining = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
+    total: Floats = np.einsum(f"{letters}->{remaining}", x)
     return np.expand_dims(total, tuple(reduced)) if keepdims else total
 
 
