@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
-from minispore.utils.checks import (
-    as_items,
-    check_number,
-    check_one_of,
-    check_type,
-    describe_value,
-)
+from minispore.utils.checks import as_items, check_number, check_one_of, check_type, describe_value
 
 Values: TypeAlias = NDArray[np.generic]
 FanMode = Literal["fan_in", "fan_out"]

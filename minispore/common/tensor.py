@@ -23,11 +23,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.common._numpy_protocol import (
-    apply_function,
-    apply_ufunc,
-    check_not_differentiated,
-)
+from minispore.common._numpy_protocol import apply_function, apply_ufunc, check_not_differentiated
 from minispore.common._printing import tensor_html, tensor_repr
 from minispore.engine import dtypes
 from minispore.engine.array import (
@@ -70,13 +66,7 @@ from minispore.ops import (
 )
 from minispore.ops import manipulation as shapes
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import (
-    caller,
-    check_one_of,
-    check_type,
-    check_unmasked,
-    describe_value,
-)
+from minispore.utils.checks import caller, check_one_of, check_type, check_unmasked, describe_value
 from minispore.utils.unsupported import missing_attribute
 
 if TYPE_CHECKING:

@@ -33,13 +33,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_unmasked,
-    describe_value,
-    is_sequence,
-)
+from minispore.utils.checks import as_items, caller, check_unmasked, describe_value, is_sequence
 
 
 class Variable:

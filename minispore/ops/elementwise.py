@@ -30,12 +30,7 @@ from minispore.engine.rules import shape as shape_rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
 from minispore.ops.comparison import greater, greater_equal, less, less_equal
-from minispore.utils.checks import (
-    check_number,
-    check_one_of,
-    check_type,
-    map_items,
-)
+from minispore.utils.checks import check_number, check_one_of, check_type, map_items
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor

@@ -27,10 +27,7 @@ from minispore.utils.checks import caller, check_bool, check_number
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
-__all__ = [
-    "batch_norm",
-    "layer_norm",
-]
+__all__ = ["batch_norm", "layer_norm"]
 
 
 def batch_norm(

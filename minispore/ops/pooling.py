@@ -35,22 +35,12 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
-from minispore.utils.checks import (
-    caller,
-    check_bool,
-    check_int,
-    check_one_of,
-)
+from minispore.utils.checks import caller, check_bool, check_int, check_one_of
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
-__all__ = [
-    "AvgPool",
-    "MaxPool",
-    "avg_pool2d",
-    "max_pool2d",
-]
+__all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]
 
 Pair: TypeAlias = int | tuple[int, int]
 

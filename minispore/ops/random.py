@@ -10,13 +10,7 @@ from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import host_values
-from minispore.engine.dispatch import (
-    broadcast_error,
-    check_category,
-    check_tensor,
-    dtype_of,
-    wrap,
-)
+from minispore.engine.dispatch import broadcast_error, check_category, check_tensor, dtype_of, wrap
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import Primitive
 from minispore.ops.creation import parse_shape, tensor_from_array

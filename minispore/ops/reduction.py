@@ -39,14 +39,7 @@ from minispore.ops.manipulation import (
     reshape,
     squeeze,
 )
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_bool,
-    check_int,
-    check_one_of,
-    check_type,
-)
+from minispore.utils.checks import as_items, caller, check_bool, check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
