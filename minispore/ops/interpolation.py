@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
@@ -23,6 +22,7 @@ from minispore.ops._windows import as_pair
 from minispore.ops.arithmetic import add, mul, sub
 from minispore.ops.manipulation import take_places
 from minispore.ops.pooling import check_images
+from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -77,7 +77,7 @@ class ResizeNearestNeighbor(Primitive):
             x = take_places(x, axis, self._places(x.shape[axis], new))
         return x
 
-    def _places(self, old: int, new: int) -> NDArray[np.int64]:
+    def _places(self, old: int, new: int) -> Int64Array:
         """Return the nearest pixel of each new one."""
         if self.align_corners and new > 1:
             # Rounded, halves up, in integers.

@@ -8,7 +8,6 @@ from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine import dtypes
 from minispore.engine.array import Axis, Shape, device_namespace, to_device_of, to_host
@@ -26,6 +25,7 @@ from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
+from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -635,7 +635,7 @@ def repeat_interleave(
     return take_places(x, place, np.repeat(np.arange(length), counts))
 
 
-def take_places(x: Tensor, axis: int, places: NDArray[np.int64]) -> Tensor:
+def take_places(x: Tensor, axis: int, places: Int64Array) -> Tensor:
     """Return the elements at `places` along an axis, which is not negative."""
     index = to_device_of(places, x._data)
     return apply1(indexing.getitem, x, (slice(None),) * axis + (index,))
@@ -849,9 +849,7 @@ def pad(
     return pad_constant(inner, [(max(a, 0), max(b, 0)) for a, b in pairs], number)
 
 
-def _places_beyond(
-    length: int, before: int, after: int, mode: str
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _places_beyond(length: int, before: int, after: int, mode: str) -> Int64Array:
     """Return for each element of a padded axis its place on the axis that is padded."""
     most = {"reflect": length - 1, "circular": length}.get(mode, _INT32_MAX if length else 0)
     if max(before, after) > most:
