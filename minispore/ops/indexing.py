@@ -38,7 +38,7 @@ from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
 from minispore.ops._primitive import Primitive, primitive
-from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permute
+from minispore.ops.manipulation import INT32_MAX, broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
     as_items,
     as_tuple,
@@ -247,7 +247,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
     check_tensor(input_x, "input_x")
     check_numbers(input_x)
     check_category(segment_ids, dtypes.INTEGER, "segment_ids")
-    check_int(num_segments, "num_segments", low=1, high=(1 << 31) - 1)
+    check_int(num_segments, "num_segments", low=1, high=INT32_MAX)
     count = segment_ids.ndim
     if not count or input_x.shape[:count] != segment_ids.shape:
         raise ValueError(
@@ -503,7 +503,7 @@ def one_hot(
     Source: MindSpore's `mindspore.ops.one_hot`.
     """
     check_category(indices, dtypes.INTEGER, "indices")
-    check_int(depth, "depth", low=0, high=(1 << 31) - 1)
+    check_int(depth, "depth", low=0, high=INT32_MAX)
     check_int(axis, "axis", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)

@@ -20,7 +20,7 @@ from minispore.engine.dispatch import (
 from minispore.ops._primitive import Primitive
 from minispore.ops._windows import as_pair
 from minispore.ops.arithmetic import add, mul, sub
-from minispore.ops.manipulation import take_places
+from minispore.ops.manipulation import INT32_MAX, take_places
 from minispore.ops.pooling import check_images
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
@@ -170,7 +170,6 @@ _AXES_OF_MODE: Mapping[str, tuple[int, ...]] = {
     "linear": (3,),
     "bilinear": (4,),
 }
-_LONGEST = 2**31 - 1
 
 
 def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
@@ -184,9 +183,9 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
             f"{describe_value(given)}."
         )
     if name == "size":
-        return [check_int(value, name, low=1, high=_LONGEST) for value in values]
+        return [check_int(value, name, low=1, high=INT32_MAX) for value in values]
     return [
-        int(n * check_number(value, name, low=1 / n, high=_LONGEST))
+        int(n * check_number(value, name, low=1 / n, high=INT32_MAX))
         for n, value in zip(old, values, strict=True)
     ]
 

@@ -48,7 +48,8 @@ __all__ = [
 
 _PAD_MODES = ("constant", "reflect", "replicate", "circular")
 
-_INT32_MAX = (1 << 31) - 1
+# Larger than any length, and small enough that no array library's integers overflow.
+INT32_MAX = (1 << 31) - 1
 
 # numpy's count too: a product of lengths is one. Cast, since its stubs leave the type generic.
 _INTS = (int, cast("type[int]", np.integer))
@@ -577,7 +578,7 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
         )
     counts = as_shape(dims, "dims")
     for n in counts:
-        check_int(n, "dims", low=0, high=_INT32_MAX)
+        check_int(n, "dims", low=0, high=INT32_MAX)
     counts = (1,) * (input.ndim - len(counts)) + counts
     lengths = (1,) * (len(counts) - input.ndim) + input.shape
     # A new axis before each axis, along which that axis is repeated.
@@ -660,7 +661,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     Source: MindSpore's `mindspore.ops.repeat_elements`.
     """
     check_tensor(x, "x")
-    check_int(rep, "rep", low=0, high=_INT32_MAX)
+    check_int(rep, "rep", low=0, high=INT32_MAX)
     place = normalize_axis_index(axis, x.ndim, "axis")
     return repeat_interleave(x, rep, place)
 
@@ -784,7 +785,7 @@ def _as_repeats(repeats: object) -> tuple[int, ...]:
         repeats = host.reshape(-1).tolist()
     counts = as_shape(repeats, "repeats")
     for n in counts:
-        check_int(n, "repeats", low=0, high=_INT32_MAX)
+        check_int(n, "repeats", low=0, high=INT32_MAX)
     return counts
 
 
@@ -851,7 +852,7 @@ def pad(
 
 def _places_beyond(length: int, before: int, after: int, mode: str) -> Int64Array:
     """Return for each element of a padded axis its place on the axis that is padded."""
-    most = {"reflect": length - 1, "circular": length}.get(mode, _INT32_MAX if length else 0)
+    most = {"reflect": length - 1, "circular": length}.get(mode, INT32_MAX if length else 0)
     if max(before, after) > most:
         raise ValueError(
             f"For 'pad', the mode {mode!r} adds at most {most} elements to an axis of length "
