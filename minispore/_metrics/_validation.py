@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from minispore._metrics.metric import Array
+from minispore.utils.arrays import HostArray
 from minispore.utils.checks import caller
 from minispore.utils.warn import warn_at_caller
 
@@ -17,7 +17,7 @@ def check_eval_type(eval_type: object) -> None:
         )
 
 
-def class_count(predicted: Array, previous: int) -> int:
+def class_count(predicted: HostArray, previous: int) -> int:
     """Return the number of classes; ValueError unless it is `previous`, or that is 0."""
     if predicted.ndim < 2 or predicted.shape[1] == 0:
         raise ValueError(
@@ -33,7 +33,7 @@ def class_count(predicted: Array, previous: int) -> int:
     return classes
 
 
-def warn_of_nan(scores: Array) -> None:
+def warn_of_nan(scores: HostArray) -> None:
     """Warn if a score is NaN, which cannot be ordered."""
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         warn_at_caller(
@@ -42,7 +42,7 @@ def warn_of_nan(scores: Array) -> None:
         )
 
 
-def match_labels(predicted: Array, label: Array, *, column: bool = False) -> Array:
+def match_labels(predicted: HostArray, label: HostArray, *, column: bool = False) -> HostArray:
     """Return the labels in the shape of `predicted` without its second dimension.
 
     Args:
@@ -63,7 +63,7 @@ def match_labels(predicted: Array, label: Array, *, column: bool = False) -> Arr
     return label
 
 
-def as_class_indices(label: Array, classes: int) -> npt.NDArray[np.intp]:
+def as_class_indices(label: HostArray, classes: int) -> npt.NDArray[np.intp]:
     """Return `label` as integers; ValueError if an element is not a class index."""
     with np.errstate(invalid="ignore"):  # NaN is rejected below
         indices = label.astype(np.intp)
@@ -76,7 +76,7 @@ def as_class_indices(label: Array, classes: int) -> npt.NDArray[np.intp]:
     return indices
 
 
-def check_multilabel(predicted: Array, label: Array) -> None:
+def check_multilabel(predicted: HostArray, label: HostArray) -> None:
     """Raise ValueError unless both have the same shape and all elements are 0 or 1."""
     if predicted.shape != label.shape:
         raise ValueError(
@@ -90,10 +90,10 @@ def check_multilabel(predicted: Array, label: Array) -> None:
         )
 
 
-def is_binary(array: Array) -> bool:
+def is_binary(array: HostArray) -> bool:
     """Return whether all elements are 0 or 1."""
     return bool(((array == 0) | (array == 1)).all())
 
 
-def _is_one_hot(label: Array) -> bool:
+def _is_one_hot(label: HostArray) -> bool:
     return is_binary(label) and bool((label.sum(axis=1) == 1).all())

@@ -15,17 +15,9 @@ from minispore._metrics._validation import (
     match_labels,
     warn_of_nan,
 )
-from minispore._metrics.metric import (
-    AccumulatingMetric,
-    Array,
-    Float64Array,
-    MeanMetric,
-    rearrange_inputs,
-    safe_divide,
-)
+from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_inputs, safe_divide
+from minispore.utils.arrays import Float64Array, HostArray, Int64Array
 from minispore.utils.checks import caller, check_int, check_number, check_type
-
-Counts = npt.NDArray[np.int64]
 
 
 class Accuracy(MeanMetric):
@@ -159,7 +151,7 @@ class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
         super().__init__(5)
 
 
-class _PositiveCountMetric(AccumulatingMetric[Array]):
+class _PositiveCountMetric(AccumulatingMetric[HostArray]):
     """Base class of metrics of the numbers of true, predicted and actual positives.
 
     The value of a batch is an array whose rows are these counts. With "classification" they belong
@@ -227,18 +219,20 @@ class _PositiveCountMetric(AccumulatingMetric[Array]):
         return float(ratios.mean()) if average else ratios
 
     @abstractmethod
-    def _ratio(self, true_positives: Counts, predicted: Counts, actual: Counts) -> Float64Array:
+    def _ratio(
+        self, true_positives: Int64Array, predicted: Int64Array, actual: Int64Array
+    ) -> Float64Array:
         """Return the value of each class or sample."""
 
 
-def _count_by_class(predicted: Array, actual: npt.NDArray[np.intp], classes: int) -> Counts:
+def _count_by_class(predicted: HostArray, actual: npt.NDArray[np.intp], classes: int) -> Int64Array:
     groups = (actual[predicted == actual], predicted, actual)
     return np.stack(
         [np.bincount(group.ravel(), minlength=classes) for group in groups], dtype=np.int64
     )
 
 
-def _count_by_sample(predicted: npt.NDArray[np.bool_], actual: npt.NDArray[np.bool_]) -> Counts:
+def _count_by_sample(predicted: npt.NDArray[np.bool_], actual: npt.NDArray[np.bool_]) -> Int64Array:
     groups = (predicted & actual, predicted, actual)
     return np.stack([group.sum(axis=1).ravel() for group in groups], dtype=np.int64)
 
@@ -267,7 +261,9 @@ class Precision(_PositiveCountMetric):
     Source: MindSpore's `mindspore.train.Precision`.
     """
 
-    def _ratio(self, true_positives: Counts, predicted: Counts, actual: Counts) -> Float64Array:
+    def _ratio(
+        self, true_positives: Int64Array, predicted: Int64Array, actual: Int64Array
+    ) -> Float64Array:
         return safe_divide(true_positives, predicted)
 
 
@@ -289,7 +285,9 @@ class Recall(_PositiveCountMetric):
     Source: MindSpore's `mindspore.train.Recall`.
     """
 
-    def _ratio(self, true_positives: Counts, predicted: Counts, actual: Counts) -> Float64Array:
+    def _ratio(
+        self, true_positives: Int64Array, predicted: Int64Array, actual: Int64Array
+    ) -> Float64Array:
         return safe_divide(true_positives, actual)
 
 
@@ -326,7 +324,9 @@ class Fbeta(_PositiveCountMetric):
             )
         super().__init__()
 
-    def _ratio(self, true_positives: Counts, predicted: Counts, actual: Counts) -> Float64Array:
+    def _ratio(
+        self, true_positives: Int64Array, predicted: Int64Array, actual: Int64Array
+    ) -> Float64Array:
         # The formula with P = true_positives / predicted and R = true_positives / actual, as one
         # division.
         square = self._beta**2

@@ -7,17 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._metrics._validation import as_class_indices, is_binary, warn_of_nan
-from minispore._metrics.metric import (
-    AccumulatingMetric,
-    Array,
-    Float64Array,
-    rearrange_inputs,
-    safe_divide,
-)
+from minispore._metrics.metric import AccumulatingMetric, rearrange_inputs, safe_divide
+from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_int, check_one_of, check_type
 
 
-class ConfusionMatrix(AccumulatingMetric[Array]):
+class ConfusionMatrix(AccumulatingMetric[HostArray]):
     """Counts of samples by true class (row) and predicted class (column).
 
     Args:
@@ -156,7 +151,7 @@ _RATE_BY_NAME = {name: rate for names, rate in _RATES.items() for name in names}
 _REDUCTIONS = ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel")
 
 
-class ConfusionMatrixMetric(AccumulatingMetric[Array]):
+class ConfusionMatrixMetric(AccumulatingMetric[HostArray]):
     """A rate that is computed from true and false positives and negatives.
 
     Predictions and labels are zeros and ones of one shape (N, C, …), with one channel for each of C

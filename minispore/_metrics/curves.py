@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._metrics._validation import warn_of_nan
-from minispore._metrics.metric import Array, Float64Array, Metric, rearrange_inputs
+from minispore._metrics.metric import Metric, rearrange_inputs
+from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_int
 
-Curve = tuple[Array, Array, Array]
+Curve = tuple[HostArray, HostArray, HostArray]
 
 
 class ROC(Metric):
@@ -53,8 +54,8 @@ class ROC(Metric):
     def clear(self) -> None:
         """Forget all batches."""
         # For each batch the labels, flattened, and the scores, one row for each curve.
-        self._labels: list[Array] = []
-        self._scores: list[Array] = []
+        self._labels: list[HostArray] = []
+        self._scores: list[HostArray] = []
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:
@@ -98,7 +99,7 @@ class ROC(Metric):
         )
         return list(fpr), list(tpr), list(thresholds)
 
-    def _check_shapes(self, scores: Array, label: Array) -> None:
+    def _check_shapes(self, scores: HostArray, label: HostArray) -> None:
         if scores.shape == label.shape:
             if self._multiclass:
                 raise ValueError(
@@ -124,7 +125,7 @@ class ROC(Metric):
             )
 
 
-def _curve(scores: Array, positive: npt.NDArray[np.bool_]) -> Curve:
+def _curve(scores: HostArray, positive: npt.NDArray[np.bool_]) -> Curve:
     for present, name, rate in ((~positive, "negative", "false"), (positive, "positive", "true")):
         if not present.any():
             raise ValueError(
@@ -145,7 +146,7 @@ def _curve(scores: Array, positive: npt.NDArray[np.bool_]) -> Curve:
     )
 
 
-def auc(x: Array, y: Array, reorder: bool = False) -> float:
+def auc(x: HostArray, y: HostArray, reorder: bool = False) -> float:
     """Return the area under the curve through the points (x, y), by the trapezoidal rule.
 
     Args:
@@ -194,7 +195,7 @@ def auc(x: Array, y: Array, reorder: bool = False) -> float:
     return float(direction * (widths * (ys[1:] + ys[:-1])).sum() / 2)
 
 
-def _as_vector(values: Array, name: str) -> Float64Array:
+def _as_vector(values: HostArray, name: str) -> Float64Array:
     if values.ndim != 1 and not (values.ndim == 2 and values.shape[1] == 1):
         raise ValueError(
             f"For 'auc', the argument '{name}' must have shape (N,) or (N, 1), "

@@ -3,20 +3,19 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Generic, Protocol, Self, TypeVar, cast
+from typing import Concatenate, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
+from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_unmasked, is_int_list
 
-Array = npt.NDArray[Any]
-Float64Array = npt.NDArray[np.float64]
 M = TypeVar("M", bound="Metric")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-V = TypeVar("V", float, Array)
+V = TypeVar("V", float, HostArray)
 
 
 class _SupportsEval(Protocol[R_co]):
@@ -89,7 +88,7 @@ class Metric(metaclass=ABCMeta):
     def eval(self) -> object:
         """Return the result for all batches since `clear`."""
 
-    def _convert_data(self, data: object) -> Array:
+    def _convert_data(self, data: object) -> HostArray:
         """Return a Tensor, a list or an array as an array; TypeError for anything else."""
         if isinstance(data, Tensor):
             return data.asnumpy()
@@ -101,7 +100,7 @@ class Metric(metaclass=ABCMeta):
             f"numpy.ndarray, but got {type(data)}."
         )
 
-    def _convert_inputs(self, inputs: Sequence[object], *names: str) -> list[Array]:
+    def _convert_inputs(self, inputs: Sequence[object], *names: str) -> list[HostArray]:
         """Return `inputs` as arrays; ValueError unless there is one for each of `names`."""
         expected = len(names)
         if len(inputs) != expected:
@@ -112,7 +111,7 @@ class Metric(metaclass=ABCMeta):
             )
         return [self._convert_data(data) for data in inputs]
 
-    def _convert_pair(self, inputs: Sequence[object]) -> tuple[Array, Array]:
+    def _convert_pair(self, inputs: Sequence[object]) -> tuple[HostArray, HostArray]:
         """Return the predicted and the true values, the two inputs of most metrics, as arrays."""
         predicted, true = self._convert_inputs(inputs, "predicted value", "true value")
         return predicted, true
@@ -204,7 +203,7 @@ def rearrange_inputs(
     return update
 
 
-def safe_divide(numerator: Array, denominator: Array) -> Float64Array:
+def safe_divide(numerator: HostArray, denominator: HostArray) -> Float64Array:
     """Return `numerator / denominator` of the numerator's shape, 0 where the denominator is 0."""
     result = np.zeros(numerator.shape)
     np.divide(numerator, denominator, out=result, where=denominator != 0)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Literal, overload
 
 from minispore._metrics import classification, confusion, curves, loss, regression
-from minispore._metrics.metric import Array, Metric
+from minispore._metrics.metric import Metric
+from minispore.utils.arrays import HostArray
 from minispore.utils.unsupported import find_advice
 
 MetricName = Literal[
@@ -75,8 +76,8 @@ def names() -> list[str]:
 @overload
 def get_metric_fn(  # type: ignore[overload-overlap]
     name: Literal["auc"],  # pyright: ignore[reportOverlappingOverload]
-    x: Array,
-    y: Array,
+    x: HostArray,
+    y: HostArray,
     reorder: bool = False,
 ) -> float: ...
 @overload

@@ -4,14 +4,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from minispore._metrics.metric import (
-    AccumulatingMetric,
-    Array,
-    Float64Array,
-    MeanMetric,
-    rearrange_inputs,
-    safe_divide,
-)
+from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_inputs, safe_divide
+from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_one_of, check_type
 
 
@@ -78,7 +72,7 @@ class MSE(_MeanErrorMetric):
         return difference**2
 
 
-class CosineSimilarity(AccumulatingMetric[Array]):
+class CosineSimilarity(AccumulatingMetric[HostArray]):
     """The similarity of each pair of rows, over the rows of all batches.
 
     It takes one input; with `Model`, select one of the outputs by `set_indexes`.

@@ -17,12 +17,7 @@ import numpy as np
 from minispore.engine.array import Axis, Shape, is_ndarray, to_device_of, to_host
 from minispore.engine.dispatch import Variable, is_recorded, wrap
 from minispore.engine.graph import in_record_block
-from minispore.ops import (
-    arithmetic,
-    elementwise,
-    linalg,
-    reduction,
-)
+from minispore.ops import arithmetic, elementwise, linalg, reduction
 from minispore.ops import manipulation as _shape
 from minispore.utils.checks import as_tuple, is_sequence, map_items
 

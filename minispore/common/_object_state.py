@@ -8,6 +8,7 @@ import dis
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import (
     CellType,
     CodeType,
@@ -119,16 +120,16 @@ def state_of(value: object) -> State | None:
     attributes = _attributes_of(value)
     if attributes is None:
         return None
-    for each, fields in _FIELDS.items():
-        if issubclass(kind, each):
+    for described, fields in _FIELDS.items():
+        if issubclass(kind, described):
             return State(attributes, fields, None)
-    base = next(each for each in kind.__mro__ if each in _BASES)
+    base = next(cls for cls in kind.__mro__ if cls in _BASES)
     slots = tuple(
         dict.fromkeys(
             name
-            for each in kind.__mro__
-            if "__slots__" in vars(each)  # a member of a class of C may be a part of a state
-            for name, member in vars(each).items()
+            for cls in kind.__mro__
+            if "__slots__" in vars(cls)  # a member of a class of C may be a part of a state
+            for name, member in vars(cls).items()
             if isinstance(member, MemberDescriptorType)
         )
     )
@@ -147,8 +148,8 @@ def state_of(value: object) -> State | None:
 def _attributes_of(value: object) -> Mapping[str, object] | None:
     """Return the dict of an object, without a call of the user's code; None if it is hidden."""
     kind = type(value)
-    for each in kind.__mro__:
-        member = vars(each).get("__dict__")
+    for cls in kind.__mro__:
+        member = vars(cls).get("__dict__")
         if isinstance(member, GetSetDescriptorType | MemberDescriptorType):
             attributes: Mapping[str, object] = member.__get__(value)
             return attributes
@@ -157,7 +158,7 @@ def _attributes_of(value: object) -> Mapping[str, object] | None:
 
 def items_of(value: object) -> list[object]:
     """Return the items of a container, and the pairs of a dict, without a call of its methods."""
-    iterate = next(each for kind, each in _ITERATE.items() if issubclass(type(value), kind))
+    iterate = next(function for kind, function in _ITERATE.items() if issubclass(type(value), kind))
     return list(iterate(value))
 
 
@@ -167,8 +168,8 @@ def read_field(value: object, name: str) -> object:
     Raises:
         AttributeError: It is not set.
     """
-    for each in type(value).__mro__:
-        member = vars(each).get(name)
+    for cls in type(value).__mro__:
+        member = vars(cls).get(name)
         if isinstance(member, MemberDescriptorType | GetSetDescriptorType):
             return member.__get__(value)
     raise AttributeError(name)
@@ -176,8 +177,8 @@ def read_field(value: object, name: str) -> object:
 
 def nested_code(code: CodeType) -> list[CodeType]:
     """Return code and that of the functions defined in it."""
-    inner = (each for each in code.co_consts if isinstance(each, CodeType))
-    return [code, *(each for const in inner for each in nested_code(const))]
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return [code, *chain.from_iterable(map(nested_code, inner))]
 
 
 class Read(NamedTuple):
@@ -209,8 +210,8 @@ def variable_reads(code: CodeType) -> Iterator[Read]:
         >>> list(variable_reads(scaled.__code__))
         [Read(name='CONFIG', is_global=True, steps=('net', ('scale',)))]
     """
-    for each in nested_code(code):
-        instructions = [i for i in dis.get_instructions(each) if i.opname != "EXTENDED_ARG"]
+    for scope in nested_code(code):
+        instructions = [i for i in dis.get_instructions(scope) if i.opname != "EXTENDED_ARG"]
         for i, instruction in enumerate(instructions):
             is_global = instruction.opname in _GLOBAL_LOADS
             if is_global or instruction.opname in _CLOSURE_LOADS:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine import dtypes
+from minispore.utils.arrays import AnyArray
 
 # Of longer axes only the first and last elements are shown.
 _EDGE = 3
@@ -14,7 +14,7 @@ _LONGEST_AXIS = 6
 _LONGEST_VECTOR = 1000
 
 
-def tensor_repr(values: NDArray[np.generic]) -> str:
+def tensor_repr(values: AnyArray) -> str:
     """Return the shape, type and values of a tensor as a string.
 
     >>> tensor_repr(np.array([1, -2]))
@@ -28,7 +28,7 @@ def tensor_repr(values: NDArray[np.generic]) -> str:
     return f"{head}{gap}{_values(values) if values.size else ''})"
 
 
-def tensor_html(values: NDArray[np.generic], kind: str, name: str) -> str:
+def tensor_html(values: AnyArray, kind: str, name: str) -> str:
     """Return the kind, name, shape, type and values of a tensor as HTML.
 
     >>> tensor_html(np.array([1, 2]), "Tensor", "")
@@ -40,12 +40,12 @@ def tensor_html(values: NDArray[np.generic], kind: str, name: str) -> str:
     return f"{head}<pre>{escape(text)}</pre>"
 
 
-def _scalar(values: NDArray[np.generic]) -> str:
+def _scalar(values: AnyArray) -> str:
     value = values.item()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _values(values: NDArray[np.generic]) -> str:
+def _values(values: AnyArray) -> str:
     longest = _LONGEST_VECTOR if values.ndim == 1 else _LONGEST_AXIS
     shortened = [n > longest for n in values.shape]
     shown = values
@@ -55,7 +55,7 @@ def _values(values: NDArray[np.generic]) -> str:
     text = _text_of(shown)
     per_line = 24 if dtypes.from_array_dtype(values.dtype).category == dtypes.INTEGER else 12
 
-    def block(part: NDArray[np.generic], axis: int) -> str:
+    def block(part: AnyArray, axis: int) -> str:
         if part.ndim == 1:
             return f"[{_row([text(x) for x in part.tolist()], per_line, shortened[axis])}]"
         blocks = [block(inner, axis + 1) for inner in part]
@@ -79,7 +79,7 @@ def _column(blocks: list[str], indent: str, shortened: bool) -> str:
     return f"\n{indent}".join(lines)
 
 
-def _text_of(shown: NDArray[np.generic]) -> Callable[[float], str]:
+def _text_of(shown: AnyArray) -> Callable[[float], str]:
     """Return the function that formats an element, so that all have the same width."""
     category = dtypes.from_array_dtype(shown.dtype).category
     if category == dtypes.FLOAT:

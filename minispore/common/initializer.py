@@ -10,7 +10,7 @@ Source: MindSpore's `mindspore.common.initializer`.
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,9 @@ from numpy.typing import NDArray
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
-from minispore.utils.checks import (
-    as_items,
-    check_number,
-    check_one_of,
-    check_type,
-    describe_value,
-)
+from minispore.utils.arrays import AnyArray
+from minispore.utils.checks import as_items, check_number, check_one_of, check_type, describe_value
 
-Values: TypeAlias = NDArray[np.generic]
 FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]
 
@@ -60,11 +54,11 @@ class Initializer:
         settings: dict[str, object] = vars(self).get("_kwargs", {})
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in settings.items())})"
 
-    def __call__(self, arr: Values) -> None:
+    def __call__(self, arr: AnyArray) -> None:
         """Fill `arr` in place."""
         self._initialize(arr)
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         raise NotImplementedError(
             f"For '{type(self).__name__}', the method '_initialize' is not defined."
         )
@@ -81,7 +75,7 @@ class Zero(Initializer):
     Source: MindSpore's `mindspore.common.initializer.Zero`.
     """
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         arr[...] = 0
 
 
@@ -96,7 +90,7 @@ class One(Initializer):
     Source: MindSpore's `mindspore.common.initializer.One`.
     """
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         arr[...] = 1
 
 
@@ -122,7 +116,7 @@ class Constant(Initializer):
         check_type(value, (bool, int, float), "value")
         self.value = value
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         arr[...] = self.value
 
 
@@ -147,7 +141,7 @@ class Uniform(Initializer):
         super().__init__(scale=scale)
         self.scale: float = _check_finite(scale, "scale")
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         _uniform(arr, abs(self.scale))
 
 
@@ -175,7 +169,7 @@ class Normal(Initializer):
         self.sigma: float = _check_finite(sigma, "sigma", low=0.0)
         self.mean: float = _check_finite(mean, "mean")
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         _normal(arr, self.sigma, self.mean)
 
 
@@ -213,7 +207,7 @@ class TruncatedNormal(Initializer):
                 f"For 'TruncatedNormal', 'a' must be smaller than 'b', but got {a} and {b}."
             )
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         arr[...] = _truncated(arr.shape, self.sigma, self.mean, self.a, self.b)
 
 
@@ -242,7 +236,7 @@ class XavierUniform(_Xavier):
     Source: MindSpore's `mindspore.common.initializer.XavierUniform`.
     """
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         _uniform(arr, abs(self.gain) * math.sqrt(6.0 / sum(_fans(arr.shape))))
 
 
@@ -263,7 +257,7 @@ class XavierNormal(_Xavier):
     Source: MindSpore's `mindspore.common.initializer.XavierNormal`.
     """
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         _normal(arr, abs(self.gain) * math.sqrt(2.0 / sum(_fans(arr.shape))))
 
 
@@ -283,7 +277,7 @@ class _He(Initializer):
         self.nonlinearity = nonlinearity
         self._gain = _gain(nonlinearity, self.negative_slope)
 
-    def _deviation(self, arr: Values) -> float:
+    def _deviation(self, arr: AnyArray) -> float:
         fan_in, fan_out = _fans(arr.shape)
         return self._gain / math.sqrt(fan_in if self.mode == "fan_in" else fan_out)
 
@@ -308,7 +302,7 @@ class HeUniform(_He):
     Source: MindSpore's `mindspore.common.initializer.HeUniform`.
     """
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         _uniform(arr, math.sqrt(3.0) * self._deviation(arr))
 
 
@@ -325,7 +319,7 @@ class HeNormal(_He):
     Source: MindSpore's `mindspore.common.initializer.HeNormal`.
     """
 
-    def _initialize(self, arr: Values) -> None:
+    def _initialize(self, arr: AnyArray) -> None:
         _normal(arr, self._deviation(arr))
 
 
@@ -433,11 +427,11 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng(np.random.randint(2**32, size=4, dtype=np.uint64))  # noqa: NPY002
 
 
-def _uniform(arr: Values, bound: float) -> None:
+def _uniform(arr: AnyArray, bound: float) -> None:
     arr[...] = _generator().uniform(-bound, bound, arr.shape)
 
 
-def _normal(arr: Values, sigma: float, mean: float = 0.0) -> None:
+def _normal(arr: AnyArray, sigma: float, mean: float = 0.0) -> None:
     arr[...] = _generator().normal(mean, sigma, arr.shape)
 
 

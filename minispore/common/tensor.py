@@ -23,11 +23,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.common._numpy_protocol import (
-    apply_function,
-    apply_ufunc,
-    check_not_differentiated,
-)
+from minispore.common._numpy_protocol import apply_function, apply_ufunc, check_not_differentiated
 from minispore.common._printing import tensor_html, tensor_repr
 from minispore.engine import dtypes
 from minispore.engine.array import (
@@ -70,13 +66,7 @@ from minispore.ops import (
 )
 from minispore.ops import manipulation as shapes
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import (
-    caller,
-    check_one_of,
-    check_type,
-    check_unmasked,
-    describe_value,
-)
+from minispore.utils.checks import caller, check_one_of, check_type, check_unmasked, describe_value
 from minispore.utils.unsupported import missing_attribute
 
 if TYPE_CHECKING:
@@ -731,7 +721,7 @@ class Tensor(Variable):
     def remainder(self, *, divisor: Operand) -> Tensor: ...
     def remainder(self, other: Any = None, *, divisor: Any = None) -> Tensor:
         """Return the remainder of the division by `other`, also called `divisor`, with its sign."""
-        right: Operand = _either(other, divisor)
+        right: Operand = _resolve_alias(other, divisor)
         return arithmetic.remainder(self, right)
 
     # Methods whose arguments have two names. `dim` is `axis`, `keepdim` is `keepdims`, and the
@@ -763,8 +753,8 @@ class Tensor(Variable):
             >>> x.sum(0).tolist(), x.sum(dim=1, keepdim=True).tolist()
             ([4, 6], [[3], [7]])
         """
-        keep = _either(keepdims, keepdim, False)
-        axes = _either(axis, dim)
+        keep = _resolve_alias(keepdims, keepdim, False)
+        axes = _resolve_alias(axis, dim)
         if isinstance(dtype, Bool):
             return reduction.sum(self, axes, dtype)
         return reduction.sum(self, axes, keep, dtype=dtype)
@@ -779,9 +769,9 @@ class Tensor(Variable):
         dtype: dtypes.DTypeLike | None = None,
     ) -> Tensor:
         """Return the mean over axes, computed in `dtype`."""
-        keep = _either(keep_dims, keepdim, False)
+        keep = _resolve_alias(keep_dims, keepdim, False)
         x = self if dtype is None else elementwise.cast(self, dtype)
-        return reduction.mean(x, _either(axis, dim), keep)
+        return reduction.mean(x, _resolve_alias(axis, dim), keep)
 
     def prod(
         self,
@@ -801,8 +791,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return whether all elements along axes are true."""
-        keep = _either(keep_dims, keepdim, False)
-        return reduction.all(self, _either(axis, dim), keep)
+        keep = _resolve_alias(keep_dims, keepdim, False)
+        return reduction.all(self, _resolve_alias(axis, dim), keep)
 
     def any(
         self,
@@ -813,8 +803,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return whether at least one element along axes is true."""
-        keep = _either(keep_dims, keepdim, False)
-        return reduction.any(self, _either(axis, dim), keep)
+        keep = _resolve_alias(keep_dims, keepdim, False)
+        return reduction.any(self, _resolve_alias(axis, dim), keep)
 
     def argmax(
         self,
@@ -825,8 +815,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the index of the first maximum along an axis, or of the flattened tensor."""
-        keep = _either(keepdims, keepdim, False)
-        return reduction.argmax(self, _either(axis, dim), keep)
+        keep = _resolve_alias(keepdims, keepdim, False)
+        return reduction.argmax(self, _resolve_alias(axis, dim), keep)
 
     def argmin(
         self,
@@ -837,8 +827,8 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the index of the first minimum along an axis, or of the flattened tensor."""
-        keep = _either(keepdims, keepdim, False)
-        return reduction.argmin(self, _either(axis, dim), keep)
+        keep = _resolve_alias(keepdims, keepdim, False)
+        return reduction.argmin(self, _resolve_alias(axis, dim), keep)
 
     @overload
     def max(self, dim: Int, keepdim: Bool = False) -> tuple[Tensor, Tensor]: ...
@@ -882,7 +872,7 @@ class Tensor(Variable):
         """
         if kwargs.pop("return_indices", False):
             return self._extrema(reduction.max, reduction.amax, *args, **kwargs)
-        if _is_by_dim(args, kwargs):
+        if _returns_indices(args, kwargs):
             return reduction.max(self, *_dim_arguments(*args, **kwargs))
         return reduction.amax(self, *args, **kwargs)
 
@@ -891,7 +881,7 @@ class Tensor(Variable):
         """Return the minimum over axes; `min(dim)` returns the minima and their indices."""
         if kwargs.pop("return_indices", False):
             return self._extrema(reduction.min, reduction.amin, *args, **kwargs)
-        if _is_by_dim(args, kwargs):
+        if _returns_indices(args, kwargs):
             return reduction.min(self, *_dim_arguments(*args, **kwargs))
         return reduction.amin(self, *args, **kwargs)
 
@@ -919,9 +909,9 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the standard deviation over axes; `correction` is `ddof`."""
-        keep = _either(keepdims, keepdim, False)
-        axes = _either(axis, dim)
-        return reduction.std(self, axes, _either(ddof, correction, 0), keep)
+        keep = _resolve_alias(keepdims, keepdim, False)
+        axes = _resolve_alias(axis, dim)
+        return reduction.std(self, axes, _resolve_alias(ddof, correction, 0), keep)
 
     def var(
         self,
@@ -934,9 +924,9 @@ class Tensor(Variable):
         keepdim: Bool | None = None,
     ) -> Tensor:
         """Return the variance over axes; `correction` is `ddof`."""
-        keep = _either(keepdims, keepdim, False)
-        axes = _either(axis, dim)
-        return reduction.var(self, axes, _either(ddof, correction, 0), keep)
+        keep = _resolve_alias(keepdims, keepdim, False)
+        axes = _resolve_alias(axis, dim)
+        return reduction.var(self, axes, _resolve_alias(ddof, correction, 0), keep)
 
     def sort(
         self,
@@ -947,7 +937,7 @@ class Tensor(Variable):
         stable: Bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Return the sorted elements along an axis and their indices; the sort is stable."""
-        return reduction.sort(self, _either(axis, dim, -1), descending)
+        return reduction.sort(self, _resolve_alias(axis, dim, -1), descending)
 
     def argsort(
         self,
@@ -958,7 +948,7 @@ class Tensor(Variable):
         stable: Bool = True,
     ) -> Tensor:
         """Return the indices that sort the elements along an axis; the sort is stable."""
-        return reduction.argsort(self, _either(axis, dim, -1), descending)
+        return reduction.argsort(self, _resolve_alias(axis, dim, -1), descending)
 
     def split(
         self,
@@ -968,11 +958,11 @@ class Tensor(Variable):
         dim: Int | None = None,
     ) -> tuple[Tensor, ...]:
         """Return the tensor split into parts along an axis."""
-        return shapes.split(self, split_size_or_sections, _either(axis, dim, 0))
+        return shapes.split(self, split_size_or_sections, _resolve_alias(axis, dim, 0))
 
     def chunk(self, chunks: Int, axis: Int = 0, *, dim: Int | None = None) -> tuple[Tensor, ...]:
         """Return the tensor split into `chunks` parts along an axis."""
-        return shapes.chunk(self, chunks, _either(axis, dim, 0))
+        return shapes.chunk(self, chunks, _resolve_alias(axis, dim, 0))
 
     @overload
     def index_select(self, axis: Int, index: Variable) -> Tensor: ...
@@ -980,7 +970,7 @@ class Tensor(Variable):
     def index_select(self, *, dim: Int, index: Variable) -> Tensor: ...
     def index_select(self, axis: Any = None, index: Any = None, dim: Any = None) -> Tensor:
         """Return the slices along an axis that a tensor of indices selects."""
-        return indexing.index_select(self, _either(axis, dim), index)
+        return indexing.index_select(self, _resolve_alias(axis, dim), index)
 
     @overload
     def gather(self, dim: Int, index: Variable) -> Tensor: ...
@@ -1012,7 +1002,7 @@ class Tensor(Variable):
     ) -> Tensor:
         """Return the tensor with the elements of `src` at indices along an axis."""
         source: Tensor | Number = src
-        return indexing.scatter(self, _either(axis, dim), index, source)
+        return indexing.scatter(self, _resolve_alias(axis, dim), index, source)
 
     def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor:
         """Return the diagonals of the matrices along two axes."""
@@ -1037,7 +1027,7 @@ class Tensor(Variable):
         dim: Axis = None,
     ) -> Tensor:
         """Return the number of elements over axes that are not 0."""
-        axes = _either(axis, dim, ())
+        axes = _resolve_alias(axis, dim, ())
         return reduction.count_nonzero(self, axes, keep_dims, dtype or dtypes.int32)
 
     def fill(self, value: Tensor | Number) -> Tensor:
@@ -1077,7 +1067,7 @@ class Tensor(Variable):
     def expand_as(self, *, x: Variable) -> Tensor: ...
     def expand_as(self, other: Any = None, *, x: Any = None) -> Tensor:
         """Return the tensor broadcast to the shape of `other`, also called `x`."""
-        target: Tensor = _either(other, x)
+        target: Tensor = _resolve_alias(other, x)
         check_tensor(target, "other")
         return shapes.broadcast_to(self, target.shape)
 
@@ -1256,7 +1246,7 @@ class Tensor(Variable):
         dim: Int | None = None,
     ) -> Tensor:
         """Return the cumulative sum along an axis, or of the flattened tensor."""
-        place = _either(axis, dim)
+        place = _resolve_alias(axis, dim)
         if place is None:
             return reduction.cumsum(shapes.reshape(self, (-1,)), 0, dtype)
         return reduction.cumsum(self, place, dtype)
@@ -1418,7 +1408,7 @@ class _GradientHooks:
         return cast("Array", gradient) if isinstance(g, Tensor) else gradient._data
 
 
-def _either(axis: V, dim: V | None, default: object = None) -> V:
+def _resolve_alias(axis: V, dim: V | None, default: object = None) -> V:
     """Return the one of an argument's two names that is given.
 
     Raises:
@@ -1433,7 +1423,7 @@ def _either(axis: V, dim: V | None, default: object = None) -> V:
     return dim
 
 
-def _is_by_dim(args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
+def _returns_indices(args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
     """Return whether `max` or `min` is called in the form that returns indices, too."""
     if not kwargs.keys().isdisjoint({"axis", "keepdims", "initial", "where"}):
         return False

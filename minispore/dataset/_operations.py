@@ -40,7 +40,8 @@ from minispore.dataset.samplers import (
     SubsetRandomSampler,
     SubsetSampler,
 )
-from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
+from minispore.dataset.transforms import RandomTransform, Transform, user_code_in
+from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import as_tuple, check_type
 
 Function = Callable[..., object]
@@ -329,7 +330,7 @@ class Concat(Node):
 
 
 # The input columns of a block, and its random numbers for each function.
-MapTask = tuple[Block, list[Floats]]
+MapTask = tuple[Block, list[Float64Array]]
 
 
 @dataclass(frozen=True)
@@ -395,7 +396,7 @@ class Map(Operation):
             return self.driver.run_blocks(blocks, map_block, start)
         return (mapped for block in blocks for mapped in map_block(block))
 
-    def _task(self, block: Block, draws: Sequence[Iterator[Floats] | None]) -> MapTask:
+    def _task(self, block: Block, draws: Sequence[Iterator[Float64Array] | None]) -> MapTask:
         inputs = tuple([block[self.child.columns.index(name)] for name in self.inputs])
         rows = range(length(block))
         return inputs, [np.array([next(draw) for _ in rows] if draw else []) for draw in draws]
@@ -435,7 +436,7 @@ class RowStep:
     """A function of the values of one row, and the random numbers that it gets for each row."""
 
     function: Function
-    draws: Iterator[Floats]
+    draws: Iterator[Float64Array]
     rows: Iterator[int] = field(default_factory=count)
 
     def __call__(self, *values: object) -> tuple[object, ...]:
@@ -493,7 +494,7 @@ def _shard_of(node: Node) -> tuple[int, int]:
 
 def _draws_by_row(
     key: EpochKey, draws: int, start: int, shard: int, shards: int
-) -> Iterator[Floats]:
+) -> Iterator[Float64Array]:
     """Yield the random numbers of each row from `start` on.
 
     They depend only on the number of the row among those of all shards, so that neither a resumed

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
+from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import caller, check_int, check_type, describe_value
 
 __all__ = [
@@ -22,8 +23,6 @@ __all__ = [
     "SubsetSampler",
     "WeightedRandomSampler",
 ]
-
-Indices = npt.NDArray[np.intp]
 
 
 @runtime_checkable
@@ -69,7 +68,7 @@ class BuiltinSampler(ABC):
         self.num_samples = num_samples
 
     @abstractmethod
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return the indices of an epoch's rows in a source of `count` rows."""
 
     def get_num_samples(self) -> int | None:
@@ -110,7 +109,7 @@ class SequentialSampler(BuiltinSampler):
             check_int(start_index, "start_index")
         self.start_index: int = start_index or 0
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return `start_index` and the indices after it."""
         del key
         if self.start_index:
@@ -141,7 +140,7 @@ class RandomSampler(BuiltinSampler):
         self.replacement: bool = check_type(replacement, bool, "replacement")
         super().__init__(num_samples)
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return a permutation, or independent draws."""
         rng = key.generator()
         if self.replacement:
@@ -175,7 +174,7 @@ class SubsetSampler(BuiltinSampler):
             check_type(index, (int, np.integer), "indices")
         self.indices: npt.NDArray[np.intp] = np.array(listed, np.intp)
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return the first of `indices`."""
         del key
         chosen = self.indices[: self._max_samples(len(self.indices))]
@@ -200,7 +199,7 @@ class SubsetRandomSampler(SubsetSampler):
 
     shuffles = True
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return a permutation of `indices`."""
         permuted = key.generator().permutation(_within(self.indices, count))
         return permuted[: self._max_samples(len(permuted))]
@@ -245,7 +244,7 @@ class WeightedRandomSampler(BuiltinSampler):
         self.weights: npt.NDArray[np.float64] = array / array.sum()
         self.replacement = replacement
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return independent draws, or draws without replacement."""
         if len(self.weights) > count:
             raise RuntimeError(
@@ -303,11 +302,11 @@ class PKSampler(BuiltinSampler):
         self.shuffle: bool = check_type(shuffle, bool, "shuffle")
         self.class_column: str = check_type(class_column, str, "class_column")
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Raise ValueError: `indices_by_label` needs the labels."""
         raise ValueError("For 'PKSampler', a data set of images with labels is needed.")
 
-    def indices_by_label(self, labels: npt.NDArray[np.generic], key: EpochKey) -> Indices:
+    def indices_by_label(self, labels: npt.NDArray[np.generic], key: EpochKey) -> IndexArray:
         """Return independent draws from the rows of each class."""
         rng = key.generator()
         classes = np.unique(labels)
@@ -355,7 +354,7 @@ class DistributedSampler(BuiltinSampler):
         self.shuffles: bool = check_type(shuffle, bool, "shuffle")
         self.offset: int = check_int(offset, "offset", low=-1, high=num_shards - 1)
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return every `num_shards`-th index of the permutation that all shards use."""
         rows = key.shared().generator().permutation(count) if self.shuffles else np.arange(count)
         if self.offset < 0:
@@ -427,7 +426,7 @@ class IterSampler(BuiltinSampler):
                 f"got {describe_value(sampler)}."
             )
 
-    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return the indices that the sampler yields."""
         max_count = self.num_samples
         if isinstance(self.sampler, Sampler):
@@ -498,7 +497,7 @@ def as_sampler(sampler: object, num_samples: int | None = None) -> BuiltinSample
     )
 
 
-def _within(indices: Indices, count: int) -> Indices:
+def _within(indices: IndexArray, count: int) -> IndexArray:
     wrong = indices[(indices < 0) | (indices >= count)]
     if len(wrong):
         raise RuntimeError(

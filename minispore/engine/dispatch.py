@@ -33,13 +33,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_unmasked,
-    describe_value,
-    is_sequence,
-)
+from minispore.utils.checks import as_items, caller, check_unmasked, describe_value, is_sequence
 
 
 class Variable:
@@ -228,7 +222,7 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
         check_tensor(x, f"operands[{i}]")
-    return _apply(rule, operands, users=True)
+    return _apply(rule, operands, copy_gradients=True)
 
 
 def _copying(pullback: OptionalPullback) -> OptionalPullback:
@@ -240,7 +234,7 @@ def _apply(
     rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]],
     operands: Sequence[T],
     *,
-    users: bool = False,
+    copy_gradients: bool = False,
 ) -> T:
     arrays = tuple(x._data for x in operands)
     value, pullbacks = rule(*arrays)
@@ -252,7 +246,7 @@ def _apply(
     parents = tuple(x._node for x in operands)
     if not any(parents) or not is_recording():
         return wrap(value, operands[0])
-    if users:
+    if copy_gradients:
         pullbacks = [_copying(pullback) for pullback in pullbacks]
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
@@ -442,15 +436,15 @@ def dtype_of(x: Variable) -> DType:
 
 def cast_to(x: T, dtype: DType) -> T:
     """Return `x` in another type; a float that becomes an integer or bool is a constant."""
-    own = x._data.dtype
-    if own == dtype.numpy_dtype:
+    current = x._data.dtype
+    if current == dtype.numpy_dtype:
         return x
-    if dtypes.from_array_dtype(own).category == dtypes.FLOAT != dtype.category:
+    if dtypes.from_array_dtype(current).category == dtypes.FLOAT != dtype.category:
         return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
     return apply1(rules.cast, x, dtype.numpy_dtype)
 
 
-def widen(x: T) -> T:
+def half_to_float32(x: T) -> T:
     """Return `x`, in float32 if it is float16, in which sums and squares overflow."""
     return cast_to(x, dtypes.float32) if x._data.dtype == _HALF else x
 
@@ -520,8 +514,8 @@ def _wrap_operand(x: T, other: object) -> tuple[T, T]:
         dtypes.from_array_dtype(array.dtype)
         return promote_operands(x, wrap(to_device_of(array, x._data), x))
     value, category = _numbers(other)
-    own = dtype_of(x)
-    common = own if own.category >= category else _SCALAR_DTYPES[category]
+    tensor_dtype = dtype_of(x)
+    common = tensor_dtype if tensor_dtype.category >= category else _SCALAR_DTYPES[category]
     left = cast_to(x, common)
     try:
         right = device_namespace(left._data).asarray(value, common.numpy_dtype)

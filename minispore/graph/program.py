@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from minispore.engine.array.protocol import HostArray
+from minispore.utils.arrays import HostArray
 from minispore.utils.checks import is_mapping, is_sequence, map_items
 
 # Offsets in the arena are multiples of this number of bytes, as large as a cache line.

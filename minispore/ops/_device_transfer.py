@@ -38,7 +38,7 @@ def parse_to_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> 
     form: tuple[str, ...] = ("device", "dtype", "non_blocking", "copy")
     if isinstance(first, Variable) or "other" in kwargs:
         form = ("other", "non_blocking", "copy")
-    elif first is not None and not is_device(first):
+    elif first is not None and (not isinstance(first, str) or dtypes.is_dtype_name(first)):
         form = ("dtype", "non_blocking", "copy")
     arguments: dict[str, object] = dict(zip(form, args, strict=False))
     if len(args) > len(form) or not kwargs.keys() <= set(form) - arguments.keys():
@@ -62,11 +62,6 @@ def parse_to_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> 
         None if dtype is None else dtypes.as_dtype(dtype),
         copy,
     )
-
-
-def is_device(name: object) -> bool:
-    """Return whether `name` is a string, but not the name of a data type."""
-    return isinstance(name, str) and not dtypes.is_dtype_name(name)
 
 
 def check_device(name: object) -> DeviceTarget:

@@ -14,40 +14,17 @@ from minispore.engine.dtypes import as_dtype
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules import reduction as reduction_rules
 from minispore.engine.rules import unfold as window_rules
-from minispore.ops import arithmetic, comparison, elementwise, manipulation, reduction
+from minispore.ops import manipulation, reduction
+from minispore.ops.arithmetic import *  # noqa: F403
+from minispore.ops.comparison import *  # noqa: F403
+from minispore.ops.elementwise import *  # noqa: F403
+from minispore.ops.manipulation import *  # noqa: F403
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
-abs = elementwise.abs
-exp = elementwise.exp
-log = elementwise.log
-sqrt = elementwise.sqrt
-sign = elementwise.sign
-tanh = elementwise.tanh
-sin = elementwise.sin
-cos = elementwise.cos
-asin = elementwise.asin
-acos = elementwise.acos
-atan = elementwise.atan
-asinh = elementwise.asinh
-acosh = elementwise.acosh
-atanh = elementwise.atanh
-maximum = arithmetic.maximum
-minimum = arithmetic.minimum
-remainder = arithmetic.remainder
-floor_divide = arithmetic.floor_divide
-where = arithmetic.where
-equal = comparison.equal
-reshape = manipulation.reshape
+# Most functions are operations of these modules. The others have another name or other arguments.
 permute_dims = manipulation.permute
-broadcast_to = manipulation.broadcast_to
-stop_gradient = elementwise.stop_gradient
-isfinite = elementwise.isfinite
-squeeze = manipulation.squeeze
-expand_dims = manipulation.expand_dims
-concat = manipulation.concat
-stack = manipulation.stack
 max = reduction.amax
 min = reduction.amin
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
-from minispore.ops.manipulation import pad_constant
+from minispore.ops.manipulation import INT32_MAX, pad_constant
 from minispore.utils.checks import as_items, caller, check_int, describe_value, is_tuple
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ PAD_MODES = ("same", "valid", "pad")
 # works on many adjacent numbers.
 _NCHW_TO_HCWN, _HCWN_TO_NCHW = (2, 1, 3, 0), (3, 1, 0, 2)
 ROWS, COLUMNS = 0, 2
-# Larger than any image, and small enough that no array library's integers overflow.
-_INT32_MAX = (1 << 31) - 1
 # Top, bottom, left, right.
 Padding: TypeAlias = tuple[int, int, int, int]
 
@@ -131,19 +129,15 @@ def as_pair(
         ValueError: One is below `low`.
     """
     items = as_items(value) if lists else tuple_or_none(value)
-    if items is None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(
-                f"For '{caller()}', the argument '{name}' must be an int or a tuple of two ints, "
-                f"but got {describe_value(value)}."
-            )
+    if items is None and isinstance(value, int) and not isinstance(value, bool):
         items = (value, value)
-    if len(items) != 2:
-        raise wrong_length(
+    if items is None or len(items) != 2:
+        error = TypeError if items is None else wrong_length
+        raise error(
             f"For '{caller()}', the argument '{name}' must be an int or a tuple of two ints, "
             f"but got {describe_value(value)}."
         )
-    first, second = (check_int(item, name, low=low, high=_INT32_MAX) for item in items)
+    first, second = (check_int(item, name, low=low, high=INT32_MAX) for item in items)
     return first, second
 
 
@@ -171,6 +165,6 @@ def as_padding(padding: object) -> Padding:
             f"but got {describe_value(padding)}."
         )
     above, below, left, right = (
-        check_int(item, "padding", low=0, high=_INT32_MAX) for item in items
+        check_int(item, "padding", low=0, high=INT32_MAX) for item in items
     )
     return above, below, left, right

@@ -19,8 +19,8 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
+    half_to_float32,
     promote_operands,
-    widen,
     wrap,
 )
 from minispore.engine.rules import arithmetic as rules
@@ -285,7 +285,9 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
         and dtype_of(x).category == dtypes.FLOAT
     ):
         # float16 is multiplied in float32, where an intermediate result has no error that counts.
-        return cast_to(apply1(elementwise.integer_power, widen(x), int(exponent)), dtype_of(x))
+        return cast_to(
+            apply1(elementwise.integer_power, half_to_float32(x), int(exponent)), dtype_of(x)
+        )
     xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.

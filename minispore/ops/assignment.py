@@ -7,9 +7,7 @@ from minispore.engine.dispatch import Number, wrap
 from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller, check_type
 
-__all__ = [
-    "Assign", "AssignAdd", "AssignSub", "assign", "assign_add", "assign_sub",
-]  # fmt: skip
+__all__ = ["Assign", "AssignAdd", "AssignSub", "assign", "assign_add", "assign_sub"]
 
 
 def assign(variable: Tensor, value: Tensor | Number) -> Tensor:

@@ -275,7 +275,7 @@ class Map(HyperMap):
 
 
 def _map(function: Callable[..., Any], args: Sequence[object], *, deep: bool = True) -> Any:  # noqa: ANN401
-    listed = [as_items(each) for each in args]
+    listed = [as_items(arg) for arg in args]
     if listed[0] is None:
         return function(*args)
     if len({None if items is None else len(items) for items in listed}) > 1:
@@ -326,31 +326,31 @@ def vmap(
     check_type(out_axes, (int, tuple, list), "out_axes")
 
     def mapped(*args: Any) -> Any:  # noqa: ANN401 (what `fn` returns)
-        axes = _one_for_each(in_axes, len(args), "in_axes")
+        axes = _broadcast_axes(in_axes, len(args), "in_axes")
         slices = [
             None if axis is None else unbind(x, axis) for x, axis in zip(args, axes, strict=True)
         ]
-        counts = {len(each) for each in slices if each is not None}
+        counts = {len(parts) for parts in slices if parts is not None}
         if len(counts) != 1 or counts == {0}:
             raise ValueError(
                 "For 'vmap', the sliced arguments must have an equal number of slices, one or "
                 f"more, but have {sorted(counts)}."
             )
         results = [
-            fn(*(x if each is None else each[i] for x, each in zip(args, slices, strict=True)))
+            fn(*(x if parts is None else parts[i] for x, parts in zip(args, slices, strict=True)))
             for i in range(counts.pop())
         ]
         if not isinstance(results[0], tuple):
-            (place,) = _one_for_each(out_axes, 1, "out_axes")
+            (place,) = _broadcast_axes(out_axes, 1, "out_axes")
             return stack(results, place)
         columns = list(zip(*results, strict=True))
-        places = _one_for_each(out_axes, len(columns), "out_axes")
-        return tuple(stack(each, place) for each, place in zip(columns, places, strict=True))
+        places = _broadcast_axes(out_axes, len(columns), "out_axes")
+        return tuple(stack(column, place) for column, place in zip(columns, places, strict=True))
 
     return mapped
 
 
-def _one_for_each(axes: int | Sequence[V], count: int, name: str) -> Sequence[Any]:
+def _broadcast_axes(axes: int | Sequence[V], count: int, name: str) -> Sequence[Any]:
     """Return as many axes as there are arguments or results."""
     if isinstance(axes, int):
         return (axes,) * count

@@ -29,9 +29,7 @@ from minispore.utils.checks import as_items, caller, check_int, check_one_of
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
-__all__ = [
-    "conv2d",
-]
+__all__ = ["conv2d"]
 
 
 def conv2d(

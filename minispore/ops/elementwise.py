@@ -21,8 +21,8 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
+    half_to_float32,
     promote_operands,
-    widen,
     wrap,
 )
 from minispore.engine.rules import elementwise as rules
@@ -30,12 +30,7 @@ from minispore.engine.rules import shape as shape_rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
 from minispore.ops.comparison import greater, greater_equal, less, less_equal
-from minispore.utils.checks import (
-    check_number,
-    check_one_of,
-    check_type,
-    map_items,
-)
+from minispore.utils.checks import check_number, check_one_of, check_type, map_items
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -381,7 +376,7 @@ Sigmoid: Final = primitive("Sigmoid", sigmoid)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
     x = as_float(input)
-    return cast_to(apply1(rules.erf, widen(x)), dtype_of(x))
+    return cast_to(apply1(rules.erf, half_to_float32(x)), dtype_of(x))
 
 
 Erf: Final = primitive("Erf", erf)
@@ -391,7 +386,7 @@ Erf: Final = primitive("Erf", erf)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
     x = as_float(input)
-    return cast_to(apply1(rules.erfc, widen(x)), dtype_of(x))
+    return cast_to(apply1(rules.erfc, half_to_float32(x)), dtype_of(x))
 
 
 Erfc: Final = primitive("Erfc", erfc)
@@ -516,15 +511,15 @@ ReLU6: Final = primitive("ReLU6", relu6)
 @_documented(1.0, 0.8413, approximate="'none', or 'tanh' for an approximation by tanh.")
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """Return x P(X <= x) for each element x, where X is normally distributed."""
-    own = as_float(input)
+    original = as_float(input)
     check_one_of(approximate, ("none", "tanh"), "approximate")
-    x = widen(own)
+    x = half_to_float32(original)
     if approximate == "tanh":
         cube = mul(apply1(rules.square, x), x)
         twice = apply1(rules.tanh, mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi)))
     else:
         twice = apply1(rules.erf, mul(x, math.sqrt(0.5)))
-    return cast_to(mul(mul(x, 0.5), add(twice, 1.0)), dtype_of(own))
+    return cast_to(mul(mul(x, 0.5), add(twice, 1.0)), dtype_of(original))
 
 
 class GeLU(Primitive):

@@ -5,7 +5,7 @@ from functools import reduce
 from typing import overload
 
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, widen
+from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_to_float32
 from minispore.ops.arithmetic import add, maximum, mul
 from minispore.ops.elementwise import clip, sqrt, square
 from minispore.ops.reduction import sum
@@ -101,7 +101,7 @@ def clip_by_global_norm(
         raise ValueError(
             f"For '{caller()}', the argument 'use_norm' must be None, got {use_norm!r}."
         )
-    squares = [sum(square(widen(one))) for one in _tensors(x)]
+    squares = [sum(square(half_to_float32(one))) for one in _tensors(x)]
     if not squares:
         return ()
     factor = limit / maximum(sqrt(reduce(add, squares)), limit)

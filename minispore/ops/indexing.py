@@ -38,7 +38,7 @@ from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
 from minispore.ops._primitive import Primitive, primitive
-from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permute
+from minispore.ops.manipulation import INT32_MAX, broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
     as_items,
     as_tuple,
@@ -247,7 +247,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
     check_tensor(input_x, "input_x")
     check_numbers(input_x)
     check_category(segment_ids, dtypes.INTEGER, "segment_ids")
-    check_int(num_segments, "num_segments", low=1, high=(1 << 31) - 1)
+    check_int(num_segments, "num_segments", low=1, high=INT32_MAX)
     count = segment_ids.ndim
     if not count or input_x.shape[:count] != segment_ids.shape:
         raise ValueError(
@@ -426,9 +426,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, 
     check_bool(as_tuple, "as_tuple")
     if input.ndim == 0:
         raise ValueError("For 'nonzero', the argument 'input' must have axes, but has none.")
-    indices = [to_device_of(each, input._data) for each in np.nonzero(to_host(input._data))]
+    indices = [to_device_of(i, input._data) for i in np.nonzero(to_host(input._data))]
     if as_tuple:
-        return tuple(wrap(each, input) for each in indices)
+        return tuple(wrap(i, input) for i in indices)
     return wrap(device_namespace(input._data).stack(indices, axis=1), input)
 
 
@@ -503,7 +503,7 @@ def one_hot(
     Source: MindSpore's `mindspore.ops.one_hot`.
     """
     check_category(indices, dtypes.INTEGER, "indices")
-    check_int(depth, "depth", low=0, high=(1 << 31) - 1)
+    check_int(depth, "depth", low=0, high=INT32_MAX)
     check_int(axis, "axis", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)
@@ -561,14 +561,14 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor
         )
     else:
         filling = value
-    own = dtype_of(input_x)
-    if dtype_of(filling).category > own.category:
+    dtype = dtype_of(input_x)
+    if dtype_of(filling).category > dtype.category:
         raise TypeError(
-            f"For '{caller()}', the argument 'value' must fit the type of 'input_x', {own!r}, "
+            f"For '{caller()}', the argument 'value' must fit the type of 'input_x', {dtype!r}, "
             f"but got {dtype_of(filling)!r}."
         )
     try:
-        return apply3(where, wrap(mask._data, input_x), cast_to(filling, own), input_x)
+        return apply3(where, wrap(mask._data, input_x), cast_to(filling, dtype), input_x)
     except ValueError:
         raise broadcast_error(input_x.shape, mask.shape) from None
 
@@ -633,9 +633,9 @@ def _triangle(x: Tensor, diagonal: int, part: Literal["lower", "upper"]) -> Tens
     column = xp.arange(0, columns, 1, counted)
     # Beyond the corners nothing changes, and any number fits.
     edge = row + max(-rows - 1, min(columns, diagonal))
-    kept = column <= edge if part == "lower" else column >= edge
+    inside = column <= edge if part == "lower" else column >= edge
     zero = xp.zeros((), x._data.dtype)
-    return apply3(where, wrap(kept, x), x, wrap(zero, x))
+    return apply3(where, wrap(inside, x), x, wrap(zero, x))
 
 
 def as_index(index: object, array: Array) -> tuple[object, ...]:

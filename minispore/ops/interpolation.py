@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
@@ -15,14 +14,15 @@ from minispore.engine.dispatch import (
     check_category,
     check_tensor,
     dtype_of,
-    widen,
+    half_to_float32,
     wrap,
 )
 from minispore.ops._primitive import Primitive
 from minispore.ops._windows import as_pair
 from minispore.ops.arithmetic import add, mul, sub
-from minispore.ops.manipulation import take_places
+from minispore.ops.manipulation import INT32_MAX, take_places
 from minispore.ops.pooling import check_images
+from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -77,7 +77,7 @@ class ResizeNearestNeighbor(Primitive):
             x = take_places(x, axis, self._places(x.shape[axis], new))
         return x
 
-    def _places(self, old: int, new: int) -> NDArray[np.int64]:
+    def _places(self, old: int, new: int) -> Int64Array:
         """Return the nearest pixel of each new one."""
         if self.align_corners and new > 1:
             # Rounded, halves up, in integers.
@@ -144,7 +144,7 @@ def interpolate(
             f"For '{caller()}', the argument 'recompute_scale_factor' must be True with "
             f"'scale_factor', and only then, as in MindSpore, but got {recompute_scale_factor}."
         )
-    x = widen(input)
+    x = half_to_float32(input)
     for axis, new in enumerate(_new_lengths(input.shape[2:], size, scale_factor), 2):
         old, places = input.shape[axis], np.arange(new)
         if not linear:
@@ -170,7 +170,6 @@ _AXES_OF_MODE: Mapping[str, tuple[int, ...]] = {
     "linear": (3,),
     "bilinear": (4,),
 }
-_LONGEST = 2**31 - 1
 
 
 def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
@@ -184,9 +183,9 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
             f"{describe_value(given)}."
         )
     if name == "size":
-        return [check_int(value, name, low=1, high=_LONGEST) for value in values]
+        return [check_int(value, name, low=1, high=INT32_MAX) for value in values]
     return [
-        int(n * check_number(value, name, low=1 / n, high=_LONGEST))
+        int(n * check_number(value, name, low=1 / n, high=INT32_MAX))
         for n, value in zip(old, values, strict=True)
     ]
 

@@ -234,26 +234,26 @@ def einsum(equation: str | Tensor, *operands: Tensor | Sequence[object]) -> Tens
             )
     labels = [_axis_labels(term, x.shape, text) for term, x in zip(terms, tensors, strict=True)]
     # The axes of an ellipsis, counted from its end, are named by ints.
-    count = max(sum(isinstance(label, int) for label in each) for each in labels)
+    count = max(sum(isinstance(label, int) for label in operand) for operand in labels)
     letters = left.replace(",", "").replace(".", "")
     if not arrow:
         right = "..." + "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
     size = len(right.replace("...", "")) + (count if "..." in right else 0)
     result = _axis_labels(right, (1,) * size, text)
-    known = {label for each in labels for label in each}
+    known = {label for operand in labels for label in operand}
     if len(set(result)) < len(result) or not set(result) <= known:
         raise ValueError(
             f"For 'einsum', the result must name axes of the operands, each once, but got {text!r}."
         )
     lengths = _lengths_of_axes(labels, tensors, text)
-    value, own = _with_different_axes(tensors[0], labels[0])
+    value, remaining = _with_different_axes(tensors[0], labels[0])
     for i in range(1, len(tensors)):
         needed = set(result).union(*labels[i + 1 :])
-        value, own = _contract(
-            value, own, *_with_different_axes(tensors[i], labels[i]), needed, lengths
+        value, remaining = _contract(
+            value, remaining, *_with_different_axes(tensors[i], labels[i]), needed, lengths
         )
-    value, own = _sum_axes(value, own, set(result))
-    return permute(value, tuple(own.index(label) for label in result)) if result else value
+    value, remaining = _sum_axes(value, remaining, set(result))
+    return permute(value, tuple(remaining.index(label) for label in result)) if result else value
 
 
 _Labels: TypeAlias = list[str | int]
@@ -269,13 +269,13 @@ def _equation_and_operands(
     if not isinstance(equation, str):
         items.insert(0, equation)
         lists = [as_items(x) for x in (*items[1::2], items[-1])]
-        if len(items) % 2 == 0 or any(each is None for each in lists):
+        if len(items) % 2 == 0 or any(axes is None for axes in lists):
             raise TypeError(
                 "For 'einsum', the argument 'equation' must be a str, or each operand must be "
                 "followed by a list of its axes, and a list of those of the result be the last, "
                 f"but got {len(items)} arguments that begin with {describe_value(equation)}."
             )
-        names = ["".join(_axis_name(item) for item in each or ()) for each in lists]
+        names = ["".join(_axis_name(item) for item in axes or ()) for axes in lists]
         text = f"{','.join(names[:-1])}->{names[-1]}"
         items = items[:-1:2]
     tensors: list[Tensor] = []
@@ -311,8 +311,8 @@ def _axis_labels(term: str, shape: Shape, equation: str) -> _Labels:
 
 def _lengths_of_axes(labels: Sequence[_Labels], tensors: Sequence[Tensor], text: str) -> _Lengths:
     lengths: _Lengths = {}
-    for each, x in zip(labels, tensors, strict=True):
-        for label, n in zip(each, x.shape, strict=True):
+    for names, x in zip(labels, tensors, strict=True):
+        for label, n in zip(names, x.shape, strict=True):
             known = lengths.setdefault(label, n)
             if 1 not in (known, n) and known != n:
                 shapes = ", ".join(str(x.shape) for x in tensors)
@@ -336,7 +336,7 @@ def _with_different_axes(x: Tensor, labels: _Labels) -> tuple[Tensor, _Labels]:
                 f"same length, but its shape is {x.shape}."
             )
         x = diagonal(x, 0, first, second)
-        labels = [each for i, each in enumerate(labels) if i not in (first, second)] + [label]
+        labels = [name for i, name in enumerate(labels) if i not in (first, second)] + [label]
     return x, labels
 
 
@@ -359,11 +359,11 @@ def _contract(
     summed = [label for label in both if label not in needed]
     rows = [label for label in left if label not in right]
     columns = [label for label in right if label not in left]
-    sizes = [prod(lengths[label] for label in each) for each in (rows, summed, columns)]
+    sizes = [prod(lengths[label] for label in names) for names in (rows, summed, columns)]
     outer = tuple(lengths[label] for label in batch)
 
-    def matrices(tensor: Tensor, own: _Labels, order: _Labels, shape: tuple[int, int]) -> Tensor:
-        tensor = permute(tensor, tuple(own.index(label) for label in order))
+    def matrices(tensor: Tensor, axes: _Labels, order: _Labels, shape: tuple[int, int]) -> Tensor:
+        tensor = permute(tensor, tuple(axes.index(label) for label in order))
         tensor = broadcast_to(tensor, tuple(lengths[label] for label in order))
         return reshape(tensor, (*outer, *shape))
 
@@ -587,11 +587,11 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     check_tensor(input)
     check_tensor(weight, "weight")
-    own, kernel = input.shape, weight.shape
-    if len(kernel) != 2 or not own or own[-1] != kernel[1]:
+    lengths, kernel = input.shape, weight.shape
+    if len(kernel) != 2 or not lengths or lengths[-1] != kernel[1]:
         raise ValueError(
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
-            f"shapes are {own} and {kernel}."
+            f"shapes are {lengths} and {kernel}."
         )
     x, w = promote_operands(input, weight)
     if bias is None:
@@ -602,10 +602,10 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"For 'dense', 'bias' must be of shape {kernel[:1]}, but got {bias.shape}."
         )
     x, b = promote_operands(x, bias)
-    if len(own) == 2:
+    if len(lengths) == 2:
         return apply3(rules.dense, x, w, b)
-    rows = reshape(x, (prod(own[:-1]), own[-1]))
-    return reshape(apply3(rules.dense, rows, w, b), (*own[:-1], kernel[0]))
+    rows = reshape(x, (prod(lengths[:-1]), lengths[-1]))
+    return reshape(apply3(rules.dense, rows, w, b), (*lengths[:-1], kernel[0]))
 
 
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:

@@ -25,8 +25,8 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
+    half_to_float32,
     promote_operands,
-    widen,
 )
 from minispore.engine.rules import arithmetic, elementwise, indexing
 from minispore.engine.rules.losses import cross_entropy as cross_entropy_rule
@@ -225,7 +225,9 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
             f"but got {x.shape} and {y.shape}."
         )
     check_nonempty(x.shape, -1)
-    return cast_to(apply2(softmax_cross_entropy_rule, widen(x), widen(y)), dtype_of(x))
+    return cast_to(
+        apply2(softmax_cross_entropy_rule, half_to_float32(x), half_to_float32(y)), dtype_of(x)
+    )
 
 
 def nll_loss(
@@ -409,7 +411,9 @@ def _loss_of_labels(
 
 def _cross_entropy(logits: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
     index = _index_of_labels(labels)
-    return cast_to(apply1(cross_entropy_rule, widen(logits), index, reduction), dtype_of(logits))
+    return cast_to(
+        apply1(cross_entropy_rule, half_to_float32(logits), index, reduction), dtype_of(logits)
+    )
 
 
 def _nll(x: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
@@ -680,8 +684,10 @@ def _check_factor(factor: Tensor | None, x: Tensor, name: str) -> None:
     if factor is None:
         return
     check_tensor(factor, name)
-    own = (1,) * (len(x.shape) - len(factor.shape)) + factor.shape
-    if len(own) != len(x.shape) or any(n not in (1, m) for n, m in zip(own, x.shape, strict=True)):
+    padded = (1,) * (len(x.shape) - len(factor.shape)) + factor.shape
+    if len(padded) != len(x.shape) or any(
+        n not in (1, m) for n, m in zip(padded, x.shape, strict=True)
+    ):
         raise ValueError(
             f"For '{caller()}', the shape of '{name}' must broadcast to that of 'input', "
             f"{x.shape}, but is {factor.shape}."

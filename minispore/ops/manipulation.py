@@ -8,7 +8,6 @@ from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine import dtypes
 from minispore.engine.array import Axis, Shape, device_namespace, to_device_of, to_host
@@ -26,6 +25,7 @@ from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
+from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -48,7 +48,8 @@ __all__ = [
 
 _PAD_MODES = ("constant", "reflect", "replicate", "circular")
 
-_INT32_MAX = (1 << 31) - 1
+# Larger than any length, and small enough that no array library's integers overflow.
+INT32_MAX = (1 << 31) - 1
 
 # numpy's count too: a product of lengths is one. Cast, since its stubs leave the type generic.
 _INTS = (int, cast("type[int]", np.integer))
@@ -118,19 +119,19 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     check_one_of(order, ("C", "F"), "order")
     if order == "F":
         input = permute(input, range(input.ndim)[::-1])
-    own = input.shape
-    if not own:
+    lengths = input.shape
+    if not lengths:
         return reshape(input, (1,))
-    if len(own) == 1 and (start_dim, end_dim) == (1, -1):
+    if len(lengths) == 1 and (start_dim, end_dim) == (1, -1):
         return input
-    first = normalize_axis_index(start_dim, len(own), "start_dim")
-    last = normalize_axis_index(end_dim, len(own), "end_dim")
+    first = normalize_axis_index(start_dim, len(lengths), "start_dim")
+    last = normalize_axis_index(end_dim, len(lengths), "end_dim")
     if first > last:
         raise ValueError(
             f"For 'flatten', 'start_dim' must not come after 'end_dim', "
             f"but got {start_dim} and {end_dim}."
         )
-    flat = (*own[:first], prod(own[first : last + 1]), *own[last + 1 :])
+    flat = (*lengths[:first], prod(lengths[first : last + 1]), *lengths[last + 1 :])
     return apply1(rules.reshape, input, flat)
 
 
@@ -264,9 +265,9 @@ def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
     check_tensor(input)
     target = as_shape(shape)
     added = len(target) - input.ndim
-    own = (1,) * added + input.shape
+    lengths = (1,) * added + input.shape
     try:
-        full = tuple(n if m == -1 else m for m, n in zip(target, own, strict=True))
+        full = tuple(n if m == -1 else m for m, n in zip(target, lengths, strict=True))
         return apply1(rules.broadcast_to, input, full)
     except ValueError:
         raise ValueError(
@@ -376,16 +377,11 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """
     operands = _promote_tensors(tensors)
     place = normalize_axis_index(axis, operands[0].ndim, "axis")
-    for x in operands[1:]:
-        rest, first = (
-            _shape_without_axis(x.shape, place),
-            _shape_without_axis(operands[0].shape, place),
+    if len({(x.ndim, x.shape[:place] + x.shape[place + 1 :]) for x in operands}) > 1:
+        raise ValueError(
+            f"For 'concat', all lengths but that of axis {axis} must be equal, "
+            f"but the shapes are {[x.shape for x in operands]}."
         )
-        if x.ndim != operands[0].ndim or rest != first:
-            raise ValueError(
-                f"For 'concat', all lengths but that of axis {axis} must be equal, "
-                f"but the shapes are {[x.shape for x in operands]}."
-            )
     return apply_n(rules.concat, operands, place)
 
 
@@ -556,10 +552,6 @@ def _promote_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [cast_to(x, common) for x in tensors]
 
 
-def _shape_without_axis(shape: Shape, axis: int) -> Shape:
-    return shape[:axis] + shape[axis + 1 :]
-
-
 def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Return `input` repeated as a whole along each axis.
 
@@ -586,13 +578,13 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
         )
     counts = as_shape(dims, "dims")
     for n in counts:
-        check_int(n, "dims", low=0, high=_INT32_MAX)
+        check_int(n, "dims", low=0, high=INT32_MAX)
     counts = (1,) * (input.ndim - len(counts)) + counts
-    own = (1,) * (len(counts) - input.ndim) + input.shape
+    lengths = (1,) * (len(counts) - input.ndim) + input.shape
     # A new axis before each axis, along which that axis is repeated.
-    pairs = list(zip(counts, own, strict=True))
-    split = apply1(rules.reshape, input, tuple(n for m in own for n in (1, m)))
-    full = apply1(rules.broadcast_to, split, tuple(n for each in pairs for n in each))
+    pairs = list(zip(counts, lengths, strict=True))
+    split = apply1(rules.reshape, input, tuple(n for m in lengths for n in (1, m)))
+    full = apply1(rules.broadcast_to, split, tuple(n for pair in pairs for n in pair))
     return apply1(rules.reshape, full, tuple(n * m for n, m in pairs))
 
 
@@ -644,7 +636,7 @@ def repeat_interleave(
     return take_places(x, place, np.repeat(np.arange(length), counts))
 
 
-def take_places(x: Tensor, axis: int, places: NDArray[np.int64]) -> Tensor:
+def take_places(x: Tensor, axis: int, places: Int64Array) -> Tensor:
     """Return the elements at `places` along an axis, which is not negative."""
     index = to_device_of(places, x._data)
     return apply1(indexing.getitem, x, (slice(None),) * axis + (index,))
@@ -669,7 +661,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     Source: MindSpore's `mindspore.ops.repeat_elements`.
     """
     check_tensor(x, "x")
-    check_int(rep, "rep", low=0, high=_INT32_MAX)
+    check_int(rep, "rep", low=0, high=INT32_MAX)
     place = normalize_axis_index(axis, x.ndim, "axis")
     return repeat_interleave(x, rep, place)
 
@@ -793,7 +785,7 @@ def _as_repeats(repeats: object) -> tuple[int, ...]:
         repeats = host.reshape(-1).tolist()
     counts = as_shape(repeats, "repeats")
     for n in counts:
-        check_int(n, "repeats", low=0, high=_INT32_MAX)
+        check_int(n, "repeats", low=0, high=INT32_MAX)
     return counts
 
 
@@ -850,19 +842,17 @@ def pad(
                 places = to_device_of(index, input_x._data)
                 input_x = apply1(indexing.getitem, input_x, (*(slice(None),) * axis, places))
         return input_x
-    kept = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(lengths, pairs, strict=True)]
-    inner = apply1(indexing.getitem, input_x, tuple(kept))
+    inside = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(lengths, pairs, strict=True)]
+    inner = apply1(indexing.getitem, input_x, tuple(inside))
     number = 0 if value is None else value
     if not isinstance(number, int | float):
         check_type(value, (bool, int, float), "value", allow_none=True)
     return pad_constant(inner, [(max(a, 0), max(b, 0)) for a, b in pairs], number)
 
 
-def _places_beyond(
-    length: int, before: int, after: int, mode: str
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _places_beyond(length: int, before: int, after: int, mode: str) -> Int64Array:
     """Return for each element of a padded axis its place on the axis that is padded."""
-    most = {"reflect": length - 1, "circular": length}.get(mode, _INT32_MAX if length else 0)
+    most = {"reflect": length - 1, "circular": length}.get(mode, INT32_MAX if length else 0)
     if max(before, after) > most:
         raise ValueError(
             f"For 'pad', the mode {mode!r} adds at most {most} elements to an axis of length "

@@ -15,7 +15,7 @@ from minispore.engine.dispatch import (
     cast_to,
     check_tensor,
     dtype_of,
-    widen,
+    half_to_float32,
     writable,
 )
 from minispore.engine.rules import normalization, shape
@@ -27,10 +27,7 @@ from minispore.utils.checks import caller, check_bool, check_number
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
-__all__ = [
-    "batch_norm",
-    "layer_norm",
-]
+__all__ = ["batch_norm", "layer_norm"]
 
 
 def batch_norm(
@@ -91,9 +88,9 @@ def batch_norm(
     check_bool(training, "training")
     check_number(momentum, "momentum", low=0, high=1)
     check_epsilon(eps, "eps")
-    wide = widen(cast_to(x, dtype_of(weight)))
+    wide = half_to_float32(cast_to(x, dtype_of(weight)))
     factor, summand = (
-        _per_channel(cast_to(each, dtype_of(wide)), x.ndim) for each in (weight, bias)
+        _per_channel(cast_to(value, dtype_of(wide)), x.ndim) for value in (weight, bias)
     )
     axes = (0, *range(2, x.ndim))
     count = prod(x.shape[i] for i in axes)
@@ -166,7 +163,7 @@ def layer_norm(
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
-    y = apply1(normalization.standardize, widen(x), tuple(range(first, x.ndim)), epsilon)
+    y = apply1(normalization.standardize, half_to_float32(x), tuple(range(first, x.ndim)), epsilon)
     return cast_to(y, dtype_of(x))
 
 
@@ -182,9 +179,13 @@ def check_epsilon(value: object, name: str) -> float:
 
 def _move(running: Tensor, batch: Array, by: float) -> None:
     """Move a running statistic in place towards that of a batch."""
-    xp, own = device_namespace(batch), writable(running)
-    xp.multiply(own, 1 - by, out=own)
-    xp.add(own, xp.astype(xp.reshape(batch, own.shape) * by, own.dtype), out=own)
+    xp, statistic = device_namespace(batch), writable(running)
+    xp.multiply(statistic, 1 - by, out=statistic)
+    xp.add(
+        statistic,
+        xp.astype(xp.reshape(batch, statistic.shape) * by, statistic.dtype),
+        out=statistic,
+    )
 
 
 def _normalize_with_running_stats(

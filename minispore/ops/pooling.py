@@ -16,7 +16,7 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
-    widen,
+    half_to_float32,
     wrap,
 )
 from minispore.engine.rules import reduction, unfold
@@ -35,22 +35,12 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
-from minispore.utils.checks import (
-    caller,
-    check_bool,
-    check_int,
-    check_one_of,
-)
+from minispore.utils.checks import caller, check_bool, check_int, check_one_of
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
 
-__all__ = [
-    "AvgPool",
-    "MaxPool",
-    "avg_pool2d",
-    "max_pool2d",
-]
+__all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]
 
 Pair: TypeAlias = int | tuple[int, int]
 
@@ -237,8 +227,10 @@ def max_pool_indices(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -
     place = xp.argmax(largest_in_row, axis=ROWS + 1)
     row = place * rows.dilation + _along(xp, _starts(xp, rows, height, integers), ROWS)
     # Of the columns of the maxima in the rows of a window, take that of the row with the maximum.
-    each = xp.reshape(xp.arange(0, rows.kernel_size, 1, integers), (rows.kernel_size, 1, 1, 1))
-    chosen = xp.equal(xp.expand_dims(place, axis=ROWS + 1), each)
+    row_numbers = xp.reshape(
+        xp.arange(0, rows.kernel_size, 1, integers), (rows.kernel_size, 1, 1, 1)
+    )
+    chosen = xp.equal(xp.expand_dims(place, axis=ROWS + 1), row_numbers)
     candidates = unfold_axis(wrap(column, x), ROWS, rows)._data
     column = xp.sum(xp.where(chosen, candidates, 0), axis=ROWS + 1)
     return hcwn_to_nchw(wrap(row * width + column, x))
@@ -255,7 +247,7 @@ def avg_pool(
     """Return the sum of each window divided by `divisor`, or by its number of elements if 0."""
     height, width = x.shape[2:]
     high, wide = resolve_geometry(x, rows, columns, ceil_mode)
-    y = pad_spatial(nchw_to_hcwn(widen(x)), high, wide)
+    y = pad_spatial(nchw_to_hcwn(half_to_float32(x)), high, wide)
     y = apply1(reduction.sum, unfold_axis(y, COLUMNS, wide), COLUMNS + 1, False)
     y = apply1(reduction.sum, unfold_axis(y, ROWS, high), ROWS + 1, False)
     if divisor:

@@ -7,9 +7,7 @@ from minispore.engine import dtypes
 from minispore.engine.dispatch import check_tensor
 from minispore.ops._primitive import primitive
 
-__all__ = [
-    "DType", "Rank", "Shape", "Size", "dtype", "rank", "shape", "size",
-]  # fmt: skip
+__all__ = ["DType", "Rank", "Shape", "Size", "dtype", "rank", "shape", "size"]
 
 
 def shape(input_x: Tensor) -> tuple[int, ...]:

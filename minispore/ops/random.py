@@ -4,23 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import host_values
-from minispore.engine.dispatch import (
-    broadcast_error,
-    check_category,
-    check_tensor,
-    dtype_of,
-    wrap,
-)
+from minispore.engine.dispatch import broadcast_error, check_category, check_tensor, dtype_of, wrap
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import Primitive
 from minispore.ops.creation import parse_shape, tensor_from_array
 from minispore.ops.pooling import check_images
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -376,9 +370,9 @@ def apply_dropout_mask(
         )
     shape = x.shape if axes is None else x.shape[:axes] + (1,) * (x.ndim - axes)
 
-    def factors() -> NDArray[np.generic]:
-        kept = generator(stream).random(shape) < keep_prob
-        return np.asarray(kept / (keep_prob or 1), dtype.numpy_dtype)
+    def factors() -> AnyArray:
+        is_kept = generator(stream).random(shape) < keep_prob
+        return np.asarray(is_kept / (keep_prob or 1), dtype.numpy_dtype)
 
     return x * wrap(host_values(factors, x._data), x)
 
@@ -458,8 +452,8 @@ class UniformInt(_Draw):
         return uniform(shape, minval, maxval, self._seed, dtypes.int32)
 
 
-def _draw(draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:
-    def values() -> NDArray[np.generic]:
+def _draw(draw: Callable[[], AnyArray], dtype: DType) -> Tensor:
+    def values() -> AnyArray:
         return np.asarray(draw(), dtype.numpy_dtype)
 
     return tensor_from_array(lambda: host_values(values))
@@ -470,7 +464,7 @@ def _stream(seed: object, name: str = "ops") -> str:
     return name if seed is None else f"ops {check_int(seed, 'seed', low=0)}"
 
 
-def _broadcast_lengths(shape: object, *arrays: NDArray[np.generic]) -> tuple[int, ...]:
+def _broadcast_lengths(shape: object, *arrays: AnyArray) -> tuple[int, ...]:
     """Return the shape to which the argument `shape` and those of arrays broadcast."""
     lengths = parse_shape(shape, "shape")
     try:

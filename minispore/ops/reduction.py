@@ -19,7 +19,7 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
-    widen,
+    half_to_float32,
     wrap,
 )
 from minispore.engine.rules import Unary, elementwise
@@ -39,14 +39,7 @@ from minispore.ops.manipulation import (
     reshape,
     squeeze,
 )
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_bool,
-    check_int,
-    check_one_of,
-    check_type,
-)
+from minispore.utils.checks import as_items, caller, check_bool, check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -344,7 +337,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     x = as_float(input)
     check_bool(keepdim, "keepdim")
     axes = _axes_with_elements(x, dim, "dim")
-    return cast_to(apply1(rules.logsumexp, widen(x), axes, keepdim), dtype_of(x))
+    return cast_to(apply1(rules.logsumexp, half_to_float32(x), axes, keepdim), dtype_of(x))
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -401,7 +394,7 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
     place = normalize_axis_index(axis, x.ndim, "axis")
     check_nonempty(x.shape, place)
-    return cast_to(apply1(rule, widen(x), place), dtype_of(x))
+    return cast_to(apply1(rule, half_to_float32(x), place), dtype_of(x))
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -541,10 +534,9 @@ def prod(
     x = _as_factors(input, dtype)
     axes = range(x.ndim) if named is None else (named,) if isinstance(named, int) else named
     others = [i for i in range(x.ndim) if i not in axes]
-    kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
-    rest = [x.shape[i] for i in others]
+    lengths = [x.shape[i] for i in others]
     count = math.prod(x.shape[i] for i in axes)
-    factors = reshape(permute(x, (*axes, *others)), (count, *rest))
+    factors = reshape(permute(x, (*axes, *others)), (count, *lengths))
     if not count:
         factors = add(apply1(rules.sum, factors, 0, True), 1)
     # One half is multiplied by the other, so that the gradient is correct where factors are 0.
@@ -553,7 +545,9 @@ def prod(
         pairs = mul(getitem(factors, slice(half)), getitem(factors, slice(half, 2 * half)))
         odd = getitem(factors, slice(2 * half, None))
         factors = concat([pairs, odd]) if odd.shape[0] else pairs
-    return reshape(factors, kept if keep_dims else rest)
+    if keep_dims:
+        lengths = [1 if i in axes else n for i, n in enumerate(x.shape)]
+    return reshape(factors, lengths)
 
 
 def _as_factors(x: Tensor, dtype: dtypes.DTypeLike | None) -> Tensor:
@@ -620,7 +614,9 @@ def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tenso
     place = normalize_axis_index(axis, x.ndim, "axis")
     result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype)
     # numpy adds small integers up in a type of its own choice.
-    return cast_to(apply1(rules.cumsum, widen(cast_to(x, result_type)), place), result_type)
+    return cast_to(
+        apply1(rules.cumsum, half_to_float32(cast_to(x, result_type)), place), result_type
+    )
 
 
 def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -645,7 +641,7 @@ def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> T
     check_tensor(input)
     place = normalize_axis_index(dim, input.ndim, "dim")
     factors = _as_factors(input, dtype)
-    x = widen(factors)
+    x = half_to_float32(factors)
     # Each product is multiplied by the one that ends before it, so that products of 2, 4, … factors
     # follow, and the gradient is correct where factors are 0.
     before, size = (slice(None),) * place, 1
@@ -859,13 +855,13 @@ def norm(
         x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype)))
     axes = _axes_of_norm(dim, x.ndim, ord)
     if ord is None or len(axes) == 2:
-        value = _matrix_norm(widen(x), axes, "fro" if ord is None else ord, keepdim)
+        value = _matrix_norm(half_to_float32(x), axes, "fro" if ord is None else ord, keepdim)
     elif isinstance(ord, str):
         raise TypeError(
             f"For 'norm', the argument 'ord' must be a number for vectors, but got {ord!r}."
         )
     else:
-        value = _vector_norm(widen(x), axes, ord, keepdim)
+        value = _vector_norm(half_to_float32(x), axes, ord, keepdim)
     return cast_to(value, dtype_of(x))
 
 
@@ -874,7 +870,7 @@ def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool) -> Tensor:
     axes = normalize_axis_tuple(axis, x.ndim)
     check_type(ddof, (int, bool), "ddof")
     check_bool(keepdims, "keepdims")
-    x = widen(x)
+    x = half_to_float32(x)
     squares = apply1(elementwise.square, sub(x, apply1(rules.mean, x, axes, True)))
     value = apply1(rules.mean, squares, axes, keepdims)
     if not ddof:
@@ -1155,7 +1151,7 @@ class L2Normalize(Primitive):
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
         x = as_float(input_x, "input_x")
-        wide = widen(x)
+        wide = half_to_float32(x)
         squares = sum(apply1(elementwise.square, wide), self.axis, True)
         return cast_to(div(wide, sqrt(maximum(squares, self.epsilon))), dtype_of(x))
 

@@ -11,10 +11,8 @@ from minispore.dataset.digits._geometry import draw_glyphs
 from minispore.dataset.digits._render import SIZE, render
 from minispore.dataset.digits._skeletons import SKELETONS
 from minispore.dataset.digits._strokes import Drawings, read_drawings
+from minispore.utils.arrays import UInt8Array
 from minispore.utils.checks import check_int, check_one_of
-
-Images = npt.NDArray[np.uint8]
-Labels = npt.NDArray[np.uint8]
 
 MAX_COUNT: Final = 2**31 - 1  # the limit of the header of MNIST's files
 _BLOCK: Final = 250  # images; a multiple of 10 that fits into the processor's caches
@@ -27,7 +25,7 @@ def generate(
     seed: int = 0,
     usage: str = "train",
     progress: Callable[[int], object] | None = None,
-) -> tuple[Images, Labels]:
+) -> tuple[UInt8Array, UInt8Array]:
     """Return images of synthetic handwritten digits in the format of MNIST.
 
     Image i depends on `seed`, `usage` and i only, not on `count`. The ten digits are equally
@@ -65,7 +63,7 @@ def generate(
     return images, labels
 
 
-def _draw_block(rng: np.random.Generator) -> tuple[Images, Labels]:
+def _draw_block(rng: np.random.Generator) -> tuple[UInt8Array, UInt8Array]:
     digits = rng.permutation(_BLOCK) % 10
     which = _choose_drawings(_drawings(), digits, rng)
     return render(draw_glyphs(_drawings(), which, rng), rng), digits.astype(np.uint8)

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset.digits._strokes import POINTS, Drawings
-
-FloatArray = npt.NDArray[np.float32]
+from minispore.utils.arrays import Float32Array
 
 BOX: Final = 20
 """Pixels along the side of the box that a glyph's ink fills."""
@@ -37,9 +36,9 @@ _PRESSURE = 0.12  # of the logarithm of the stroke's thickness along its path
 class Glyphs(NamedTuple):
     """Strokes ready to be rendered, in pixels: (0, 0) is the middle of the box's first pixel."""
 
-    points: FloatArray
+    points: Float32Array
     """(n, points, 2): x, y."""
-    radius: FloatArray
+    radius: Float32Array
     """(n, points): half the stroke's width."""
     inked: npt.NDArray[np.bool_]
     """(n, points - 1): whether the pen is down from this point to the next."""
@@ -67,32 +66,32 @@ class _WriterStyles:
             _CAREFUL + (_CARELESS - _CAREFUL) * rng.random(count, dtype=np.float32) ** 2
         )
 
-    def miss(self, deviation: float, *shape: int) -> FloatArray:
+    def miss(self, deviation: float, *shape: int) -> Float32Array:
         """Return normal errors of shape (count, *shape), which are larger for careless writers."""
         scale = deviation * self._carelessness.reshape(-1, *(1 for _ in shape))
         return np.asarray(scale * self.vary(1, *shape), np.float32)
 
-    def vary(self, deviation: float, *shape: int) -> FloatArray:
+    def vary(self, deviation: float, *shape: int) -> Float32Array:
         """Return normal numbers of shape (count, *shape), independent of carelessness."""
         normal = self.rng.standard_normal((self.count, *shape), dtype=np.float32)
         return np.float32(deviation) * normal
 
-    def phase(self, *shape: int) -> FloatArray:
+    def phase(self, *shape: int) -> Float32Array:
         """Return random angles of shape (count, *shape)."""
         return np.float32(2 * np.pi) * self.rng.random((self.count, *shape), dtype=np.float32)
 
 
 def _jitter_knots(
     drawings: Drawings, which: npt.NDArray[np.intp], styles: _WriterStyles
-) -> FloatArray:
+) -> Float32Array:
     """Return the points of each path after random shifts of its knots, smaller for close knots."""
     knots = drawings.knots[which]
     missed = drawings.room[which][:, :, None] * styles.miss(_UNSTEADY, *knots.shape[1:])
-    points: FloatArray = np.matmul(drawings.basis[which], knots + missed)
+    points: Float32Array = np.matmul(drawings.basis[which], knots + missed)
     return points
 
 
-def _proportion(points: FloatArray, styles: _WriterStyles) -> FloatArray:
+def _proportion(points: Float32Array, styles: _WriterStyles) -> Float32Array:
     """Vary the heights of the upper and the lower part, and their widths."""
     x, y = points[..., 0] - _AXIS, points[..., 1]
     waist = np.clip(styles.miss(_WAIST, 1), -0.8, 0.8)
@@ -102,7 +101,7 @@ def _proportion(points: FloatArray, styles: _WriterStyles) -> FloatArray:
     return np.stack([wide, y + waist * y * (1 - y)], axis=-1, dtype=np.float32)
 
 
-def _random_affine(points: FloatArray, styles: _WriterStyles) -> FloatArray:
+def _random_affine(points: Float32Array, styles: _WriterStyles) -> Float32Array:
     """Apply a random affine map to each drawing: aspect ratio, then slant, then rotation."""
     width = np.exp(styles.miss(_ASPECT, 1))
     slant = _SLANT_MEAN + styles.miss(_SLANT, 1)
@@ -112,7 +111,7 @@ def _random_affine(points: FloatArray, styles: _WriterStyles) -> FloatArray:
     return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1, dtype=np.float32)
 
 
-def _elastic_distortion(points: FloatArray, styles: _WriterStyles) -> FloatArray:
+def _elastic_distortion(points: Float32Array, styles: _WriterStyles) -> Float32Array:
     """Shift each point by a few low-frequency sine waves of its position."""
     bent = points.copy()
     for _ in range(2):
@@ -122,7 +121,7 @@ def _elastic_distortion(points: FloatArray, styles: _WriterStyles) -> FloatArray
     return bent
 
 
-def _stroke_widths(styles: _WriterStyles) -> FloatArray:
+def _stroke_widths(styles: _WriterStyles) -> Float32Array:
     """Return half the stroke width at each point, which varies by writer and along the path."""
     pen = _RADIUS * np.exp(styles.vary(_RADIUS_SPREAD, 1))
     change = styles.miss(_PRESSURE, 1)
@@ -132,7 +131,7 @@ def _stroke_widths(styles: _WriterStyles) -> FloatArray:
     return np.asarray(radius, np.float32)
 
 
-def _fit(points: FloatArray, radius: FloatArray) -> FloatArray:
+def _fit(points: Float32Array, radius: Float32Array) -> Float32Array:
     """Scale and shift each glyph so that its ink fills the box, from -0.5 on in x and y."""
     thick = radius.max(axis=1)
     corner = points.min(axis=1)

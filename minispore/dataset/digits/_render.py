@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from minispore.dataset.digits._geometry import BOX, FloatArray, Glyphs
+from minispore.dataset.digits._geometry import BOX, Glyphs
+from minispore.utils.arrays import Float32Array
 
 SIZE: Final = 28
 """Pixels along an image's side."""
@@ -36,7 +37,7 @@ def render(glyphs: Glyphs, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     return np.asarray(ink * 255 + 0.5, np.uint8)
 
 
-def distance_to_ink(glyphs: Glyphs) -> FloatArray:
+def distance_to_ink(glyphs: Glyphs) -> Float32Array:
     """Return the signed distance of each pixel to the ink, negative within it.
 
     Returns:
@@ -60,7 +61,7 @@ def distance_to_ink(glyphs: Glyphs) -> FloatArray:
     return nearest
 
 
-def _crop_centred(distance: FloatArray) -> FloatArray:
+def _crop_centred(distance: Float32Array) -> Float32Array:
     """Crop 28x28 pixels around each centre of mass, rounded to integers as in MNIST."""
     ink = _grey(-distance)
     mass = ink.sum(axis=(1, 2))
@@ -69,24 +70,24 @@ def _crop_centred(distance: FloatArray) -> FloatArray:
     start = np.rint(middle).astype(np.intp) - _MIDDLE
     x, y = start[:, :, None] + np.arange(SIZE)
     image = np.arange(len(distance))
-    cut: FloatArray = distance[image[:, None, None], y[:, :, None], x[:, None, :]]
+    cut: Float32Array = distance[image[:, None, None], y[:, :, None], x[:, None, :]]
     return cut
 
 
-def _grey(depth: FloatArray) -> FloatArray:
+def _grey(depth: Float32Array) -> Float32Array:
     """Return the ink, 0 to 1, of pixels at a depth of so many pixels in it."""
-    ink: FloatArray = np.clip(_SHARPNESS * depth + 0.5, 0, 1)
+    ink: Float32Array = np.clip(_SHARPNESS * depth + 0.5, 0, 1)
     return ink
 
 
 def _capsule(
     x: npt.NDArray[np.intp],
     y: npt.NDArray[np.intp],
-    a: FloatArray,
-    b: FloatArray,
-    radius_a: FloatArray,
-    radius_b: FloatArray,
-) -> FloatArray:
+    a: Float32Array,
+    b: Float32Array,
+    radius_a: Float32Array,
+    radius_b: Float32Array,
+) -> Float32Array:
     """Return the distances of window pixels, at x and y of shape (n, window), to segments a-b."""
     step = b - a
     dx, dy = x.astype(np.float32) - a[:, 0], y.astype(np.float32) - a[:, 1]
@@ -96,12 +97,12 @@ def _capsule(
     off_x = dx[:, None, :] - along * step[:, 0, :, None]
     off_y = dy[:, :, None] - along * step[:, 1, :, None]
     off = np.sqrt(off_x * off_x + off_y * off_y)
-    distance: FloatArray = off - radius_a[:, None, None]
+    distance: Float32Array = off - radius_a[:, None, None]
     distance -= along * (radius_b - radius_a)[:, None, None]
     return distance
 
 
-def _blur(ink: FloatArray, weight: FloatArray) -> FloatArray:
+def _blur(ink: Float32Array, weight: Float32Array) -> Float32Array:
     """Blur along x and then along y, with the weight `weight` for each neighbour."""
     for axis in (1, 2):
         moved = weight * ink

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset.digits._skeletons import SKELETONS
+from minispore.utils.arrays import Float64Array
 
 POINTS: Final = 49
 """The number of points along the path of each drawing."""
@@ -55,15 +56,12 @@ def read_drawings() -> Drawings:
     )
 
 
-_Matrix = npt.NDArray[np.float64]
-
-
-def _path(text: str) -> tuple[_Matrix, _Matrix, npt.NDArray[np.bool_]]:
+def _path(text: str) -> tuple[Float64Array, Float64Array, npt.NDArray[np.bool_]]:
     """Return the knots, the basis and the pen positions of one drawing."""
     strokes = [stroke.split() for stroke in text.split(";")]
     flat = [word for stroke in strokes for word in stroke]
     knots = np.array([[float(c) for c in word.rstrip("!").split(",")] for word in flat]) / 100
-    fine: list[_Matrix] = []  # a finely sampled basis for each stroke
+    fine: list[Float64Array] = []  # a finely sampled basis for each stroke
     start = 0
     for stroke in strokes:
         corners = [i for i, word in enumerate(stroke) if word.endswith("!")]
@@ -78,7 +76,7 @@ def _path(text: str) -> tuple[_Matrix, _Matrix, npt.NDArray[np.bool_]]:
     return knots, basis, inked
 
 
-def _spline(run: npt.NDArray[np.intp], knots: _Matrix) -> _Matrix:
+def _spline(run: npt.NDArray[np.intp], knots: Float64Array) -> Float64Array:
     """Return a finely sampled basis for the smooth run through the knots `run`.
 
     Centripetal Catmull-Rom tangents (the parameter is the square root of the chord, which avoids
@@ -107,15 +105,15 @@ def _spline(run: npt.NDArray[np.intp], knots: _Matrix) -> _Matrix:
     return np.concatenate([*spans, rows[-1:]])
 
 
-def _room(knots: _Matrix) -> _Matrix:
+def _room(knots: Float64Array) -> Float64Array:
     steps = _steps(knots)
-    room: _Matrix = np.minimum(np.append(steps, np.inf), np.append(np.inf, steps))
+    room: Float64Array = np.minimum(np.append(steps, np.inf), np.append(np.inf, steps))
     return room
 
 
-def _steps(points: _Matrix) -> _Matrix:
+def _steps(points: Float64Array) -> Float64Array:
     """Return the distance from each point to the next."""
-    steps: _Matrix = np.hypot(*np.diff(points, axis=0).T)
+    steps: Float64Array = np.hypot(*np.diff(points, axis=0).T)
     return steps
 
 
@@ -125,12 +123,12 @@ def _divide_points(total: int, lengths: list[float]) -> list[int]:
     return [int(n) for n in np.diff(ends)]
 
 
-def _resample(fine: _Matrix, knots: _Matrix, count: int) -> _Matrix:
+def _resample(fine: Float64Array, knots: Float64Array, count: int) -> Float64Array:
     """Return `count` rows of a fine basis at equal distances along the path."""
     travelled = np.append(0.0, np.cumsum(_steps(fine @ knots)))
     positions = np.linspace(0.0, float(travelled[-1]), count)
     at = np.interp(positions, travelled, np.arange(len(fine)))
     low = np.minimum(at.astype(int), len(fine) - 2)
     part = (at - low)[:, None]
-    rows: _Matrix = fine[low] * (1 - part) + fine[low + 1] * part
+    rows: Float64Array = fine[low] * (1 - part) + fine[low + 1] * part
     return rows

@@ -9,12 +9,12 @@ import numpy.typing as npt
 from minispore.common.dtype import as_dtype
 from minispore.common.seed import generator
 from minispore.dataset._node import Array
+from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import as_tuple, caller, check_int, check_number, check_type
 
 __all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]
 
 Function = Callable[..., object]
-Floats = npt.NDArray[np.float64]
 
 
 class Transform(ABC):
@@ -120,7 +120,7 @@ class RandomTransform(ABC):
     draws = 1
 
     @abstractmethod
-    def transform(self, uniforms: Floats, *values: object) -> object:
+    def transform(self, uniforms: Float64Array, *values: object) -> object:
         """Return the values of one row, transformed.
 
         Args:
@@ -161,7 +161,7 @@ class Compose(RandomTransform):
         """Return the number of random numbers for this transform, after those for the others."""
         return 0
 
-    def transform(self, uniforms: Floats, *values: object) -> object:
+    def transform(self, uniforms: Float64Array, *values: object) -> object:
         """Apply the transforms to the values of one row; several results are a tuple."""
         return self._apply(range(len(self.transforms)), uniforms, *values)
 
@@ -170,7 +170,7 @@ class Compose(RandomTransform):
         """The functions among the transforms that are not the package's."""
         return tuple([code for transform in self.transforms for code in user_code_in(transform)])
 
-    def _apply(self, order: Iterable[int], uniforms: Floats, *values: object) -> object:
+    def _apply(self, order: Iterable[int], uniforms: Float64Array, *values: object) -> object:
         """Apply the transforms with the numbers `order`; each has random numbers of its own."""
         ends = np.cumsum([_draws_of(transform) for transform in self.transforms])
         for i in order:
@@ -204,7 +204,7 @@ class RandomApply(Compose):
     def _own_draws(self) -> int:
         return 1
 
-    def transform(self, uniforms: Floats, *values: object) -> object:
+    def transform(self, uniforms: Float64Array, *values: object) -> object:
         """Apply all transforms, or none."""
         applied = range(len(self.transforms)) if uniforms[-1] < self.prob else ()
         return self._apply(applied, uniforms, *values)
@@ -226,7 +226,7 @@ class RandomChoice(Compose):
     def _own_draws(self) -> int:
         return 1
 
-    def transform(self, uniforms: Floats, *values: object) -> object:
+    def transform(self, uniforms: Float64Array, *values: object) -> object:
         """Apply one of the transforms."""
         return self._apply([int(uniforms[-1] * len(self.transforms))], uniforms, *values)
 
@@ -247,7 +247,7 @@ class RandomOrder(Compose):
     def _own_draws(self) -> int:
         return len(self.transforms)
 
-    def transform(self, uniforms: Floats, *values: object) -> object:
+    def transform(self, uniforms: Float64Array, *values: object) -> object:
         """Apply the transforms in random order."""
         order = np.argsort(uniforms[-len(self.transforms) :])
         return self._apply(order.tolist(), uniforms, *values)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
 from minispore.dataset._node import Array
@@ -37,6 +36,7 @@ from minispore.dataset.vision._random import (
 )
 from minispore.dataset.vision._random_color import RandomColor, RandomColorAdjust
 from minispore.dataset.vision._resize import Inter, Resize
+from minispore.utils.arrays import Float32Array
 from minispore.utils.checks import caller, check_number, check_type
 
 __all__ = [
@@ -70,9 +70,6 @@ __all__ = [
     "RandomColor",
     "RandomColorAdjust",
 ]
-
-
-Floats = npt.NDArray[np.float32]
 
 
 class Rescale(Transform):
@@ -126,8 +123,8 @@ class Normalize(Transform):
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
         check_type(is_hwc, bool, "is_hwc")
-        self.mean: Floats = _per_channel(mean, "mean")
-        self.std: Floats = _per_channel(std, "std")
+        self.mean: Float32Array = _per_channel(mean, "mean")
+        self.std: Float32Array = _per_channel(std, "std")
         if len(self.mean) != len(self.std):
             raise ValueError(
                 "For 'Normalize', the arguments 'mean' and 'std' must have the same length, but "
@@ -150,7 +147,7 @@ class Normalize(Transform):
         result /= std
         return result
 
-    def _per_axis(self, values: Floats, block: Array) -> Floats:
+    def _per_axis(self, values: Float32Array, block: Array) -> Float32Array:
         if len(values) == 1:
             return values
         # An image without a channel axis has one channel.
@@ -224,7 +221,7 @@ def _check_image(block: Array) -> None:
         )
 
 
-def _per_channel(values: Sequence[float], name: str) -> Floats:
+def _per_channel(values: Sequence[float], name: str) -> Float32Array:
     check_type(values, (list, tuple), name)
     if not values:
         raise ValueError(f"For 'Normalize', the argument '{name}' must not be empty.")

@@ -5,10 +5,8 @@ import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform
+from minispore.utils.arrays import Float32Array, Int64Array
 from minispore.utils.checks import caller, check_number
-
-Floats = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
 
 
 class AdjustBrightness(ImageTransform):
@@ -153,7 +151,7 @@ def _check_channels(images: Array) -> None:
         )
 
 
-def _rounded(values: Floats, images: Array) -> Array:
+def _rounded(values: Float32Array, images: Array) -> Array:
     """Return values of the type of images; integers are rounded, and limited to their range."""
     if not np.issubdtype(images.dtype, np.integer):
         return values.astype(images.dtype)
@@ -165,16 +163,16 @@ def _gray(images: Array) -> Array:
     """Return the gray (n, ..., height, width, 1) of images."""
     _check_channels(images)
     if images.dtype == np.uint8:
-        weighted: Integers = images.astype(np.int64) @ np.array([[9798], [19235], [3735]])
+        weighted: Int64Array = images.astype(np.int64) @ np.array([[9798], [19235], [3735]])
         return (weighted + (1 << 14)) >> 15
     return images.astype(np.float32) @ np.array([[0.299], [0.587], [0.114]], np.float32)
 
 
-def _hsv(images: Integers) -> tuple[Integers, ...]:
+def _hsv(images: Int64Array) -> tuple[Int64Array, ...]:
     """Return hue in [0, 256), saturation and value in [0, 256) of each pixel."""
     red, green, blue = images[..., 0], images[..., 1], images[..., 2]
-    value: Integers = images.max(-1)
-    spread: Integers = value - images.min(-1)
+    value: Int64Array = images.max(-1)
+    spread: Int64Array = value - images.min(-1)
     # Reciprocals are integer multiples of 1 / 4096, as in OpenCV.
     per_value = np.rint((255 << 12) / value.clip(1)).astype(np.int64)
     per_spread = np.rint((256 << 12) / (6.0 * spread.clip(1))).astype(np.int64)
@@ -185,7 +183,7 @@ def _hsv(images: Integers) -> tuple[Integers, ...]:
     return hue % 256, (spread * per_value + 2048) >> 12, value
 
 
-def _rgb(hue: Integers, saturation: Integers, value: Integers) -> npt.NDArray[np.uint8]:
+def _rgb(hue: Int64Array, saturation: Int64Array, value: Int64Array) -> npt.NDArray[np.uint8]:
     """Return the pixels of a hue in [0, 255], a saturation and a value."""
     sixths = hue.astype(np.float32) * np.float32(6 / 255)
     sector = np.floor(sixths)

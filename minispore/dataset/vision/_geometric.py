@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform, Inter, height_and_width
+from minispore.utils.arrays import Float64Array, Int64Array
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -18,8 +19,6 @@ from minispore.utils.checks import (
     describe_value,
 )
 
-Matrix = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Fill = int | tuple[int, int, int]
 
 
@@ -306,7 +305,7 @@ class Affine(ImageTransform):
         return warp_affine(images, matrix, height, width, self.resample, self.fill_value)
 
 
-def _rotation(degrees: float, x: float, y: float, scale: float = 1.0) -> Matrix:
+def _rotation(degrees: float, x: float, y: float, scale: float = 1.0) -> Float64Array:
     """Return the matrix (2, 3) that rotates pixels (column, row) around (x, y)."""
     cos = scale * math.cos(math.radians(degrees))
     sin = scale * math.sin(math.radians(degrees))
@@ -316,7 +315,12 @@ def _rotation(degrees: float, x: float, y: float, scale: float = 1.0) -> Matrix:
 
 
 def warp_affine(
-    images: Array, matrix: Matrix, height: int, width: int, resample: Inter, fill: tuple[int, ...]
+    images: Array,
+    matrix: Float64Array,
+    height: int,
+    width: int,
+    resample: Inter,
+    fill: tuple[int, ...],
 ) -> Array:
     """Return images (n, ..., height, width, channels) whose pixels were moved by an affine map.
 
@@ -359,7 +363,7 @@ def warp_affine(
     return mean.astype(images.dtype)
 
 
-def _pixels(padded: Array, rows: Indices, columns: Indices) -> Array:
+def _pixels(padded: Array, rows: Int64Array, columns: Int64Array) -> Array:
     """Return the pixels at positions in images to which a border of one pixel was added."""
     height, width = padded.shape[-3:-1]
     return padded[..., (rows + 1).clip(0, height - 1), (columns + 1).clip(0, width - 1), :]

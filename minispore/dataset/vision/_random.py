@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from minispore.dataset._node import Array
-from minispore.dataset.transforms import Floats, RandomTransform
+from minispore.dataset.transforms import RandomTransform
 from minispore.dataset.vision._decode import Decode
 from minispore.dataset.vision._geometric import (
     Affine,
@@ -23,6 +23,7 @@ from minispore.dataset.vision._geometric import (
     as_pair,
 )
 from minispore.dataset.vision._resize import Inter, Resize, height_and_width
+from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -39,10 +40,10 @@ class RandomImageTransform(RandomTransform):
     """Base class of random transforms of images, which transform all columns equally."""
 
     @abstractmethod
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return the transform of images of this size that random numbers choose."""
 
-    def transform(self, uniforms: Floats, *values: object) -> Array | tuple[Array, ...]:
+    def transform(self, uniforms: Float64Array, *values: object) -> Array | tuple[Array, ...]:
         """Transform one image, or several equally."""
         images = [np.asarray(value) for value in values]
         results: list[Array] = []
@@ -78,7 +79,7 @@ class RandomHorizontalFlip(RandomImageTransform):
     def __init__(self, prob: float = 0.5) -> None:
         self.prob: float = check_number(prob, "prob", low=0.0, high=1.0)
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return the flip, or what changes nothing."""
         del height, width
         return self._flip if uniforms[0] < self.prob else np.copy
@@ -143,7 +144,7 @@ class RandomCrop(RandomImageTransform):
         self.padding_mode: Border = check_type(padding_mode, Border, "padding_mode")
         self.fill_value = fill_value
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return the padding and a crop."""
         left, top, right, bottom = self.padding
         lengths = (height + top + bottom, width + left + right)
@@ -207,7 +208,7 @@ class RandomResizedCrop(RandomImageTransform):
         check_int(max_attempts, "max_attempts", low=1)
         self.draws: int = 2 * max_attempts + 2
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return a crop and the resizing."""
         part = self._draw_part(uniforms[2:], height, width)
         if part is None:
@@ -221,7 +222,7 @@ class RandomResizedCrop(RandomImageTransform):
         crop = Crop(corner, part)
         return lambda image: self.resize(crop(image))
 
-    def _draw_part(self, uniforms: Floats, height: int, width: int) -> tuple[int, int] | None:
+    def _draw_part(self, uniforms: Float64Array, height: int, width: int) -> tuple[int, int] | None:
         """Return the first height and width that fit, or None."""
         low, high = map(math.log, self.ratio)
         for uniform, other in uniforms.reshape(-1, 2):
@@ -264,7 +265,7 @@ class RandomCropDecodeResize(RandomResizedCrop):
     Source: MindSpore's `mindspore.dataset.vision.RandomCropDecodeResize`.
     """
 
-    def transform(self, uniforms: Floats, *values: object) -> Array | tuple[Array, ...]:
+    def transform(self, uniforms: Float64Array, *values: object) -> Array | tuple[Array, ...]:
         """Decode and transform one image, or several equally."""
         return super().transform(uniforms, *map(Decode(), values))
 
@@ -308,7 +309,7 @@ class RandomRotation(RandomImageTransform):
         self.center = center
         self.fill_value = fill_value
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return a rotation."""
         del height, width
         degrees = between(self.degrees, uniforms[0])
@@ -368,7 +369,7 @@ class RandomAffine(RandomImageTransform):
         as_fill_value(fill_value)
         self.fill_value = fill_value
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return an affine map."""
         del height, width
         degrees, scale, x, y, shear_x, shear_y = map(

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from minispore.dataset._node import Array
-from minispore.dataset.transforms import Floats
 from minispore.dataset.vision._color import (
     AdjustBrightness,
     AdjustContrast,
@@ -13,6 +12,7 @@ from minispore.dataset.vision._color import (
     AdjustSaturation,
 )
 from minispore.dataset.vision._random import RandomImageTransform, as_range, between
+from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import as_items, check_number
 
 Range = tuple[float, float]
@@ -39,7 +39,7 @@ class RandomColor(RandomImageTransform):
     def __init__(self, degrees: Range = (0.1, 1.9)) -> None:
         self.degrees: Range = as_range(degrees, "degrees")
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return a change of the saturation."""
         del height, width
         return AdjustSaturation(between(self.degrees, uniforms[0]))
@@ -89,7 +89,7 @@ class RandomColorAdjust(RandomImageTransform):
             hue = (-limit, limit)
         self.hue: Range = as_range(hue, "hue", -0.5, 0.5)
 
-    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+    def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return the changes in their order."""
         del height, width
         changes: list[Callable[[Array], Array]] = []

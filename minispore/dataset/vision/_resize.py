@@ -8,10 +8,8 @@ import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
+from minispore.utils.arrays import Float32Array, IndexArray
 from minispore.utils.checks import as_items, caller, check_int, check_type, describe_value
-
-Floats = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.intp]
 
 # Weights of uint8 images are integer multiples of 1 / _ONE, as in OpenCV.
 _ONE = 1 << 11
@@ -115,10 +113,10 @@ class Resize(ImageTransform):
         return height * shorter // width, shorter
 
 
-def _nearest(old_length: int, length: int) -> Indices:
+def _nearest(old_length: int, length: int) -> IndexArray:
     """Return the index of the nearest old pixel for each new one along an axis."""
     scale = 1 / (length / old_length)
-    nearest: Indices = np.floor(np.arange(length) * scale).astype(np.intp)
+    nearest: IndexArray = np.floor(np.arange(length) * scale).astype(np.intp)
     return nearest.clip(max=old_length - 1)
 
 
@@ -146,7 +144,7 @@ def _resize_linear(images: Array, height: int, width: int) -> Array:
     return ((upper + lower + 2) >> 2).astype(np.uint8)
 
 
-def _interpolation_weights(old_length: int, length: int) -> tuple[Indices, Floats]:
+def _interpolation_weights(old_length: int, length: int) -> tuple[IndexArray, Float32Array]:
     """Return, for each new pixel along an axis, the old pixel before it and the distance to it."""
     # Positions are those of the pixels' centres.
     positions = (np.arange(length) + 0.5) * (old_length / length) - 0.5
@@ -154,5 +152,5 @@ def _interpolation_weights(old_length: int, length: int) -> tuple[Indices, Float
     return before.astype(np.intp), positions.astype(np.float32) - before
 
 
-def _to_fixed_point(weights: Floats) -> npt.NDArray[np.int32]:
+def _to_fixed_point(weights: Float32Array) -> npt.NDArray[np.int32]:
     return np.rint(weights * _ONE).astype(np.int32)

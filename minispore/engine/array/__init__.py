@@ -42,7 +42,7 @@ from minispore.engine.array.protocol import Array as Array
 from minispore.engine.array.protocol import ArrayBackend as ArrayBackend
 from minispore.engine.array.protocol import Axis as Axis
 from minispore.engine.array.protocol import DeviceNamespace as DeviceNamespace
-from minispore.engine.array.protocol import HostArray as HostArray
 from minispore.engine.array.protocol import Namespace as Namespace
 from minispore.engine.array.protocol import Shape as Shape
 from minispore.engine.array.protocol import SupportsDLPack as SupportsDLPack
+from minispore.utils.arrays import HostArray as HostArray

@@ -13,10 +13,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine.array import _numpy
 from minispore.engine.array.protocol import NAMES
+from minispore.utils.arrays import AnyArray
 
 _cupy: ModuleType = import_module("cupy")
 
@@ -28,9 +28,9 @@ def is_available() -> bool:
     return bool(_cupy.is_available())
 
 
-def to_host(x: object) -> NDArray[np.generic]:
+def to_host(x: object) -> AnyArray:
     """Return a numpy copy of a device array."""
-    values: NDArray[np.generic] = _cupy.asnumpy(x)
+    values: AnyArray = _cupy.asnumpy(x)
     return values
 
 
@@ -54,21 +54,21 @@ unfold = partial(_numpy.unfold_with, _cupy)
 fold = partial(_numpy.fold_with, _cupy)
 
 
-def getitem(x: NDArray[np.generic], /, *, index: tuple[Any, ...]) -> NDArray[np.generic]:
+def getitem(x: AnyArray, /, *, index: tuple[Any, ...]) -> AnyArray:
     """Return `x[index]`."""
-    found: NDArray[np.generic] = x[index]
+    found: AnyArray = x[index]
     return found
 
 
 def scatter_add(
-    values: NDArray[np.generic], /, *, index: tuple[object, ...], shape: tuple[int, ...]
-) -> NDArray[np.generic]:
+    values: AnyArray, /, *, index: tuple[object, ...], shape: tuple[int, ...]
+) -> AnyArray:
     """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
     if values.dtype.kind != "f" and not _numpy.is_basic(index):
         # CUDA has no atomic addition of int64, but of uint64, whose sums have the same bits.
         wide = scatter_add(values.astype(np.uint64), index=index, shape=shape)
         return wide.astype(values.dtype)
-    out: NDArray[np.generic] = _cupy.zeros(shape, values.dtype)
+    out: AnyArray = _cupy.zeros(shape, values.dtype)
     if _numpy.is_basic(index):
         assign(out, index, values)
     else:

@@ -10,11 +10,9 @@ from types import EllipsisType, ModuleType
 from typing import Any, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from minispore.engine.array.protocol import NAMES, Axis, HostArray
-
-Floats = HostArray
+from minispore.engine.array.protocol import NAMES, Axis
+from minispore.utils.arrays import Float64Array, HostArray, IndexArray
 
 # glibc returns free memory to the system when it exceeds twice the largest block freed so far, and
 # each step's arrays then have to be mapped and cleared again. Freeing one block of nearly 32 MiB,
@@ -24,19 +22,19 @@ np.empty((1 << 25) - (1 << 16), np.uint8)
 
 # `np.sum` and the like first check for other libraries' arrays and for lists, which for small
 # arrays takes longer than the reduction. In numpy's stubs `keepdims` is a literal.
-_sum: Callable[..., Floats] = np.add.reduce
-_divide: Callable[..., Floats] = np.divide
-_max: Callable[..., Floats] = np.maximum.reduce
-_min: Callable[..., Floats] = np.minimum.reduce
+_sum: Callable[..., HostArray] = np.add.reduce
+_divide: Callable[..., HostArray] = np.divide
+_max: Callable[..., HostArray] = np.maximum.reduce
+_min: Callable[..., HostArray] = np.minimum.reduce
 
 
-def sum(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+def sum(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
     """Return the sum over `axis`; float16 is summed in float32, so only the result may overflow."""
     total = _wide_sum(x, axis, keepdims=keepdims)
     return total.astype(np.float16) if x.dtype.char == "e" else total
 
 
-def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
+def _wide_sum(x: HostArray, axis: Axis, *, keepdims: bool) -> HostArray:
     """Return the sum over `axis`, in float32 if x is float16."""
     if x.dtype.char == "e":
         return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32)
@@ -49,8 +47,8 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     if not 1 < prod(x.shape[i] for i in inner) <= _NEIGHBOURS:
         return _sum(x, axis=axis, keepdims=keepdims)
     letters = ascii_letters[: x.ndim]
-    kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
-    total: Floats = np.einsum(f"{letters}->{kept}", x)
+    remaining = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
+    total: HostArray = np.einsum(f"{letters}->{remaining}", x)
     return np.expand_dims(total, tuple(reduced)) if keepdims else total
 
 
@@ -68,17 +66,17 @@ def is_by_columns(x: object) -> bool:
     return flags is not None and bool(flags.f_contiguous and not flags.c_contiguous)
 
 
-def max(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+def max(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
     """Return the largest element over `axis`."""
     return _max(x, axis=axis, keepdims=keepdims)
 
 
-def min(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+def min(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
     """Return the smallest element over `axis`."""
     return _min(x, axis=axis, keepdims=keepdims)
 
 
-def maximum(x: Floats, y: Floats | float, /, out: Floats | None = None) -> Floats:
+def maximum(x: HostArray, y: HostArray | float, /, out: HostArray | None = None) -> HostArray:
     """Return the larger of two elements."""
     is_number = isinstance(y, int | float) and x.dtype.kind == "f"
     if x.size > 16 * _ROW and is_number and (x.flags.c_contiguous or x.flags.f_contiguous):
@@ -95,19 +93,19 @@ _ROW = 1000
 _NEIGHBOURS = 8000
 
 
-def mean(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+def mean(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
     """Return the mean over `axis`; float16 is summed in float32, so the sum cannot overflow."""
     total = _wide_sum(x, axis, keepdims=keepdims)
     value = _divide(total, x.size // total.size) if total.size else total
     return value.astype(np.float16) if x.dtype.char == "e" else value
 
 
-def reshape(x: Floats, shape: tuple[int, ...], /) -> Floats:
+def reshape(x: HostArray, shape: tuple[int, ...], /) -> HostArray:
     """Return the elements in another shape."""
     return x.reshape(shape)
 
 
-def broadcast_to(x: Floats, shape: tuple[int, ...], /) -> Floats:
+def broadcast_to(x: HostArray, shape: tuple[int, ...], /) -> HostArray:
     """Return a read-only view in a larger shape."""
     if x.ndim or not isinstance(x, np.ndarray | np.generic):
         return np.broadcast_to(x, shape)
@@ -117,25 +115,25 @@ def broadcast_to(x: Floats, shape: tuple[int, ...], /) -> Floats:
     return view
 
 
-def expand_dims(x: Floats, /, *, axis: int) -> Floats:
+def expand_dims(x: HostArray, /, *, axis: int) -> HostArray:
     """Return a view with a new axis of length 1."""
     index = axis if axis >= 0 else x.ndim + 1 + axis
     return x[(*(slice(None),) * index, None)]
 
 
-def ones_like(x: Floats, /) -> Floats:
+def ones_like(x: HostArray, /) -> HostArray:
     """Return ones in the shape, type and layout of `x`, in half the time of numpy's function."""
     value = np.empty_like(x)
     value.fill(1)
     return value
 
 
-def stop_gradient(x: Floats, /) -> Floats:
+def stop_gradient(x: HostArray, /) -> HostArray:
     """Return `x`: an array is not part of a graph."""
     return x
 
 
-def getitem(x: Floats, /, *, index: tuple[Any, ...]) -> Floats:
+def getitem(x: HostArray, /, *, index: tuple[Any, ...]) -> HostArray:
     """Return `x[index]`, for large arrays of integers in a fifth of the time."""
     if not is_basic(index):
         last = np.asarray(index[-1])
@@ -146,11 +144,13 @@ def getitem(x: Floats, /, *, index: tuple[Any, ...]) -> Floats:
             is_large = builtins.max(x.size, last.size) > _ROW
             if is_large and x.flags.c_contiguous and (rows := _rows(index, x.shape)) is not None:
                 return x.reshape(-1, *x.shape[len(index) :]).take(rows, 0)
-    found: Floats = x[index]
+    found: HostArray = x[index]
     return found
 
 
-def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
+def scatter_add(
+    values: HostArray, /, *, index: tuple[object, ...], shape: tuple[int, ...]
+) -> HostArray:
     """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
     out = np.zeros(shape, values.dtype)
     if is_basic(index):
@@ -178,7 +178,7 @@ def _slices_of(index: tuple[object, ...], shape: tuple[int, ...]) -> list[int] |
     return last.reshape(-1).tolist() if prod(shape) > _ROW * shape[axis] else None
 
 
-def _add_rows(out: Floats, rows: NDArray[np.intp], values: Floats) -> None:
+def _add_rows(out: HostArray, rows: IndexArray, values: HostArray) -> None:
     """Add each row of `values` to the row of `out` with the number in `rows`."""
     width = int(out.shape[1])
     if width >= _WIDE and 2 * rows.size < len(out):
@@ -193,7 +193,7 @@ def _add_rows(out: Floats, rows: NDArray[np.intp], values: Floats) -> None:
     np.add.at(out.reshape(-1), positions, values.reshape(-1))
 
 
-def _rows(index: tuple[object, ...], shape: tuple[int, ...]) -> NDArray[np.intp] | None:
+def _rows(index: tuple[object, ...], shape: tuple[int, ...]) -> IndexArray | None:
     """Return which rows of the array's last axes an index selects, counted through all others.
 
     None stands for an index that is empty, out of range, or does not consist of full slices and
@@ -204,7 +204,7 @@ def _rows(index: tuple[object, ...], shape: tuple[int, ...]) -> NDArray[np.intp]
     if len(index) > len(shape) or {array.dtype.kind for array in arrays} - {*"iu"}:
         return None
     lengths = shape[axis : len(index)]
-    rows: NDArray[np.intp] | None = None
+    rows: IndexArray | None = None
     for array, length in zip(arrays, lengths, strict=True):
         places = array.astype(np.intp, copy=False)
         # As unsigned integers, negative ones are the largest.
@@ -231,29 +231,29 @@ def _full_slices(index: tuple[object, ...]) -> int:
 _WIDE = 16
 
 
-def getitem_at(x: Floats, index: tuple[object, ...]) -> Floats:
+def getitem_at(x: HostArray, index: tuple[object, ...]) -> HostArray:
     """Return `getitem`, with the index as a positional argument."""
     return getitem(x, index=index)
 
 
-def scatter_at(values: Floats, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
+def scatter_at(values: HostArray, index: tuple[object, ...], shape: tuple[int, ...]) -> HostArray:
     """Return `scatter_add`, with the index as a positional argument."""
     return scatter_add(values, index=index, shape=shape)
 
 
-def power_of(x: NDArray[np.float64], y: float) -> Floats:
+def power_of(x: Float64Array, y: float) -> HostArray:
     """Return `x**y`, which for some exponents is another function than `np.power`."""
     return x**y
 
 
 def unfold_with(
-    library: ModuleType, x: Floats, /, *, axis: int, kernel_size: int, stride: int, dilation: int
-) -> Floats:
+    library: ModuleType, x: HostArray, /, *, axis: int, kernel_size: int, stride: int, dilation: int
+) -> HostArray:
     """Compute `Namespace.unfold` with numpy or CuPy; only arrays not in C order are copied."""
     x = library.ascontiguousarray(x)
     shape, strides = x.shape, x.strides
     count = (shape[axis] - dilation * (kernel_size - 1) - 1) // stride + 1
-    view: Floats = library.lib.stride_tricks.as_strided(
+    view: HostArray = library.lib.stride_tricks.as_strided(
         x,
         (*shape[:axis], count, kernel_size, *shape[axis + 1 :]),
         (*strides[:axis], strides[axis] * stride, strides[axis] * dilation, *strides[axis + 1 :]),
@@ -262,15 +262,15 @@ def unfold_with(
 
 
 def fold_with(
-    library: ModuleType, x: Floats, /, *, axis: int, length: int, stride: int, dilation: int
-) -> Floats:
+    library: ModuleType, x: HostArray, /, *, axis: int, length: int, stride: int, dilation: int
+) -> HostArray:
     """Compute `Namespace.fold` with numpy or CuPy: one addition per position in the kernel."""
     count, kernel_size = x.shape[axis : axis + 2]
     shape = (*x.shape[:axis], length, *x.shape[axis + 2 :])
     if kernel_size == stride and dilation == 1 and prod(shape) == x.size:
         # The windows do not overlap: each element is in one of them.
         return x.reshape(shape)
-    out: Floats = library.zeros(shape, x.dtype)
+    out: HostArray = library.zeros(shape, x.dtype)
     before: tuple[slice | int, ...] = (slice(None),) * axis
     for i in range(kernel_size):
         first = i * dilation
@@ -284,7 +284,7 @@ unfold = partial(unfold_with, np)
 fold = partial(fold_with, np)
 
 
-def assign(destination: Floats, index: tuple[Any, ...], value: Floats | float, /) -> None:
+def assign(destination: HostArray, index: tuple[Any, ...], value: HostArray | float, /) -> None:
     """Execute `destination[index] = value`."""
     destination[index] = value
 

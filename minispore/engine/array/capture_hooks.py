@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 from minispore.engine.array.device import from_host, to_device_of
-from minispore.engine.array.protocol import Array, HostArray
+from minispore.engine.array.protocol import Array
+from minispore.utils.arrays import HostArray
 
 # Numbers and sequences of numbers.
 Numbers = tuple[float | Sequence[float], ...]

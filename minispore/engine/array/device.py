@@ -11,10 +11,10 @@ from minispore.engine.array.protocol import (
     Array,
     ArrayBackend,
     DeviceNamespace,
-    HostArray,
     Namespace,
     SupportsDLPack,
 )
+from minispore.utils.arrays import HostArray
 from minispore.utils.checks import caller
 
 if TYPE_CHECKING:

@@ -9,15 +9,13 @@ be differentiated itself. Names and meanings are those of the Python array API s
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
-from numpy.typing import NDArray
+from minispore.utils.arrays import HostArray
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
 Axis = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
-# numpy's array of a dtype that only the program knows; type checkers know that it is an `Array`.
-HostArray = NDArray[Any]
 
 
 class Array(Protocol):

@@ -22,14 +22,7 @@ from typing import TypeAlias
 
 from minispore.engine.array import A
 
-__all__ = [
-    "Binary",
-    "Nary",
-    "Pullback",
-    "Ternary",
-    "TernaryWithMask",
-    "Unary",
-]
+__all__ = ["Binary", "Nary", "Pullback", "Ternary", "TernaryWithMask", "Unary"]
 
 # From the gradient of the value to the gradient of one operand.
 Pullback: TypeAlias = Callable[[A], A]

@@ -214,8 +214,8 @@ def clip(x: A, low: float | None, high: float | None) -> Unary[A]:
 def cast(x: A, dtype: object) -> Unary[A]:
     """Return x in another type; the gradient has the type of x."""
     xp = namespace(x)
-    own = x.dtype
-    return xp.astype(x, dtype), (lambda g: xp.astype(g, own),)
+    original = x.dtype
+    return xp.astype(x, dtype), (lambda g: xp.astype(g, original),)
 
 
 def copy(x: A) -> Unary[A]:

@@ -11,8 +11,8 @@ from minispore.engine.rules.broadcasting import unbroadcast
 def reshape(x: A, shape: Shape) -> Unary[A]:
     """Return the elements in another shape."""
     xp = namespace(x)
-    own = x.shape
-    return xp.reshape(x, shape), (lambda g: xp.reshape(g, own),)
+    original = x.shape
+    return xp.reshape(x, shape), (lambda g: xp.reshape(g, original),)
 
 
 def permute(x: A, axes: tuple[int, ...]) -> Unary[A]:
@@ -24,8 +24,8 @@ def permute(x: A, axes: tuple[int, ...]) -> Unary[A]:
 
 def broadcast_to(x: A, shape: Shape) -> Unary[A]:
     """Return x repeated to a larger shape."""
-    own = x.shape
-    return namespace(x).broadcast_to(x, shape), (lambda g: unbroadcast(g, own),)
+    original = x.shape
+    return namespace(x).broadcast_to(x, shape), (lambda g: unbroadcast(g, original),)
 
 
 def expand_dims(x: A, axis: int) -> Unary[A]:
@@ -37,9 +37,9 @@ def expand_dims(x: A, axis: int) -> Unary[A]:
 def squeeze(x: A, axis: Axis) -> Unary[A]:
     """Return x without the axes of length 1 in `axis`, or without all of them if it is None."""
     xp = namespace(x)
-    own = x.shape
-    removed = tuple(i for i, n in enumerate(own) if n == 1) if axis is None else axis
-    return xp.squeeze(x, removed), (lambda g: xp.reshape(g, own),)
+    original = x.shape
+    removed = tuple(i for i, n in enumerate(original) if n == 1) if axis is None else axis
+    return xp.squeeze(x, removed), (lambda g: xp.reshape(g, original),)
 
 
 def concat(arrays: Sequence[A], axis: int) -> Nary[A]:

@@ -4,7 +4,7 @@ from typing import cast
 
 from minispore import ops
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import check_tensor, widen
+from minispore.engine.dispatch import check_tensor, half_to_float32
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
 from minispore.ops.losses import (
@@ -579,7 +579,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         if self.sparse:
             names = ("logits", "labels")
             options = ClassificationLossOptions(names, None, None, self.reduction, 0.0)
-            return from_logits(widen(logits), labels, options)
+            return from_logits(half_to_float32(logits), labels, options)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from minispore.dataset.digits import _geometry
 from minispore.dataset.digits._geometry import _WriterStyles
 from minispore.dataset.digits._strokes import read_drawings
+from minispore.utils.arrays import Float32Array, Float64Array, UInt8Array
 
-Floats = npt.NDArray[np.float64]
 COUNT = 4000
 # The root mean square of the factors of carelessness: 0.2 + 1.1 u² for a random u.
 CARELESSNESS = np.sqrt(0.2**2 + 2 * 0.2 * 1.1 / 3 + 1.1**2 / 5)
@@ -21,21 +20,21 @@ def styles() -> _WriterStyles:
 
 
 def distorted(
-    distort: Callable[[_geometry.FloatArray, _WriterStyles], _geometry.FloatArray],
+    distort: Callable[[Float32Array, _WriterStyles], Float32Array],
     *points: tuple[float, float],
-) -> Floats:
+) -> Float64Array:
     """Return the points (x, y) after a distortion, in COUNT drawings."""
     repeated = np.tile(np.array(points, np.float32), (COUNT, 1, 1))
     return distort(repeated, styles()).astype(float)
 
 
-def assert_deviation(values: Floats, expected: float, mean: float = 0.0) -> None:
+def assert_deviation(values: Float64Array, expected: float, mean: float = 0.0) -> None:
     assert values.std() == pytest.approx(expected, rel=0.1)
     assert values.mean() == pytest.approx(mean, abs=0.1 * expected)
 
 
 def test_glyph_fits_a_box_of_20_pixels(
-    sample: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]],
+    sample: tuple[UInt8Array, UInt8Array],
 ) -> None:
     inked = sample[0] > 127
     lengths = np.zeros((2, len(inked)), int)

@@ -22,8 +22,8 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.array.device import NUMPY
-from minispore.engine.array.protocol import HostArray
 from minispore.ops import _namespace as tensor_names
+from minispore.utils.arrays import HostArray
 
 
 @pytest.mark.parametrize("x", [np.zeros(2), np.float32(1.0), np.zeros(2).view(np.ma.MaskedArray)])
