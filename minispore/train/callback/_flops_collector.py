@@ -17,6 +17,7 @@ from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_arguments, check_int, check_number
 
 
+@check_arguments
 class FlopsUtilizationCollector(StatefulMixin, Callback):
     """Print the floating-point operations of a step and their ratio to the peak of the device.
 
@@ -75,7 +76,6 @@ class FlopsUtilizationCollector(StatefulMixin, Callback):
         enable_ma_collector: bool = False,
     ) -> None:
         super().__init__()
-        check_arguments(FlopsUtilizationCollector.__init__, locals())
         self._data_size = check_int(data_size, "data_size", low=1)
         self.computility: float = check_number(computility, "computility")
         if self.computility <= 0:
