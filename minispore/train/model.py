@@ -21,13 +21,7 @@ from minispore.train.protocol.callback import Callback, CallbackManager, reject_
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
-from minispore.utils.checks import (
-    caller,
-    check_int,
-    check_one_of,
-    check_type,
-    is_int_list,
-)
+from minispore.utils.checks import caller, check_int, check_one_of, check_type, is_int_list
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller

@@ -12,17 +12,7 @@ from inspect import signature
 from math import inf
 from reprlib import repr as short
 from types import FrameType, NoneType, UnionType
-from typing import (
-    Final,
-    TypeGuard,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    overload,
-)
+from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
 
@@ -36,6 +26,7 @@ __all__ = [
     "check_int",
     "check_number",
     "check_one_of",
+    "check_positive",
     "check_type",
     "check_unmasked",
     "describe_value",
@@ -53,6 +44,7 @@ T = TypeVar("T")
 
 # Types that are accepted in place of the annotated one.
 _ACCEPTED: Final[dict[object, tuple[type, ...]]] = {float: (int, float), tuple: (tuple, list)}
+_WITH_CHECKED_ITEMS: Final = (Sequence, list)
 
 
 def describe_value(value: object) -> str:
@@ -170,27 +162,31 @@ def check_arguments(cls: type[T]) -> type[T]:
 
 def _has_type(value: object, hint: object) -> bool:
     """Return whether a value has the type of an annotation."""
-    origin: object = get_origin(hint)
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Union or origin is UnionType:
-        return any(_has_type(value, option) for option in get_args(hint))
-    kinds = _ACCEPTED.get(origin or hint) or cast("type", origin or hint)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and (hint is int or hint is float)):
+        return any(_has_type(value, option) for option in inner)
+    kinds = _kinds(hint)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds[0] is int):
         return False
     if origin and isinstance(value, str | bytes):  # no sequence of str
         return False
-    items = value if origin is Sequence or origin is list else ()
-    return all(_has_type(item, get_args(hint)[0]) for item in cast("Sequence[object]", items))
+    items = value if origin in _WITH_CHECKED_ITEMS and is_iterable(value) else ()
+    return all(_has_type(item, inner[0]) for item in items)
+
+
+def _kinds(hint: object) -> tuple[type, ...]:
+    kind: object = get_origin(hint) or hint
+    return _ACCEPTED.get(kind, (kind,) if isinstance(kind, type) else ())
 
 
 def _type_names(hint: object) -> list[str]:
-    """Return the names of the types that are accepted, as far as they are checked."""
-    origin: object = get_origin(hint)
+    """Return the names of the types that an annotation accepts, as far as they are checked."""
+    origin = get_origin(hint)
     if origin is Union or origin is UnionType:
         return [name for option in get_args(hint) for name in _type_names(option)]
-    if origin is Sequence or origin is list:
+    if origin in _WITH_CHECKED_ITEMS:
         return [re.sub(r"[\w.]+\.", "", str(hint))]  # without the names of modules
-    kinds = _ACCEPTED.get(origin or hint, (cast("type", origin or hint),))
-    return ["None" if kind is NoneType else kind.__name__ for kind in kinds]
+    return ["None" if kind is NoneType else kind.__name__ for kind in _kinds(hint)]
 
 
 # Type checkers do not know the types of the items of a `dict` or `list` that is an argument.
@@ -356,6 +352,37 @@ def check_number(
     if too_low or (high is not None and value > high) or value != value:  # noqa: PLR0124
         raise _range_error(value, name, function, low, high)
     return float(value)
+
+
+def check_positive(value: object, name: str) -> float:
+    """Check that `value` is a number above 0, and return it as a float.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+
+    Returns:
+        The value as a float.
+
+    Raises:
+        TypeError: The value is neither an int nor a float, or is a bool.
+        ValueError: The value is not above 0, or NaN.
+
+    Examples:
+        >>> def scale(factor: float) -> float:
+        ...     return check_positive(factor, "factor")
+        >>> scale(0.5)
+        0.5
+        >>> scale(0)
+        Traceback (most recent call last):
+        ValueError: For 'scale', the argument 'factor' must be above 0, but got 0.
+    """
+    number = check_number(value, name)
+    if number <= 0:
+        raise ValueError(
+            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
+        )
+    return number
 
 
 def check_one_of(

@@ -14,7 +14,7 @@ from minispore.engine.rules import linalg
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import caller, check_arguments, check_int, check_number
+from minispore.utils.checks import caller, check_arguments, check_int, check_positive
 
 
 @check_arguments
@@ -77,12 +77,7 @@ class FlopsUtilizationCollector(StatefulMixin, Callback):
     ) -> None:
         super().__init__()
         self._data_size = check_int(data_size, "data_size", low=1)
-        self.computility: float = check_number(computility, "computility")
-        if self.computility <= 0:
-            raise ValueError(
-                f"For '{caller()}', the argument 'computility' must be above 0, "
-                f"but got {computility}."
-            )
+        self.computility: float = check_positive(computility, "computility")
         if enable_ma_collector:
             raise NotImplementedError(
                 f"For '{caller()}', 'enable_ma_collector' must be False: there is no cloud to "
