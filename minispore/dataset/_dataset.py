@@ -628,7 +628,7 @@ class Dataset:
         """
         check_bool(output_numpy, "output_numpy")
         check_bool(do_copy, "do_copy")
-        _check_count(num_epochs, "num_epochs")
+        _check_count(check_int(num_epochs, "num_epochs"), "num_epochs")
         node = self._node
         if columns is not None:
             node = Project(node, self._columns(columns, "columns"))
@@ -664,7 +664,7 @@ class Dataset:
         """
         check_bool(output_numpy, "output_numpy")
         check_bool(do_copy, "do_copy")
-        _check_count(num_epochs, "num_epochs")
+        _check_count(check_int(num_epochs, "num_epochs"), "num_epochs")
         names = self._node.columns
         if output_numpy:
             return DatasetIterator(
