@@ -37,7 +37,7 @@ from minispore.dataset.transforms import flatten_transforms
 from minispore.utils.checks import (
     as_items,
     caller,
-    check_arguments,
+    check_bool,
     check_int,
     check_type,
     describe_value,
@@ -626,8 +626,9 @@ class Dataset:
             [1, 2]
             [3]
         """
-        check_arguments(Dataset.create_tuple_iterator, locals())
-        _check_count(num_epochs, "num_epochs")
+        check_bool(output_numpy, "output_numpy")
+        check_bool(do_copy, "do_copy")
+        _check_count(check_int(num_epochs, "num_epochs"), "num_epochs")
         node = self._node
         if columns is not None:
             node = Project(node, self._columns(columns, "columns"))
@@ -661,8 +662,9 @@ class Dataset:
             >>> [row["x"].item() for row in data.create_dict_iterator(num_epochs=1)]
             [1, 2]
         """
-        check_arguments(Dataset.create_dict_iterator, locals())
-        _check_count(num_epochs, "num_epochs")
+        check_bool(output_numpy, "output_numpy")
+        check_bool(do_copy, "do_copy")
+        _check_count(check_int(num_epochs, "num_epochs"), "num_epochs")
         names = self._node.columns
         if output_numpy:
             return DatasetIterator(

@@ -614,6 +614,7 @@ def _pack_gradients(
     return second if grad_position is None else (first, second)
 
 
+@check_arguments
 class GradOperation:
     """A transformation of functions into gradient functions, in the form of MindSpore 1.x.
 
@@ -635,7 +636,6 @@ class GradOperation:
     def __init__(
         self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False
     ) -> None:
-        check_arguments(GradOperation.__init__, locals())
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param

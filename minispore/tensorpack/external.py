@@ -14,17 +14,16 @@ from typing import Final, TypeAlias
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.protocol import Trainer, name_list
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import check_number, check_one_of, describe_value
+from minispore.utils.checks import check_arguments, check_number, check_one_of, describe_value
 
 Startable: TypeAlias = Thread | BaseProcess
 
 _JOIN_SECONDS: Final = 5.0
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class RunOp(Callback):
     """Call a function; it takes the place of tensorpack's graph operation.
@@ -67,7 +66,7 @@ class RunOp(Callback):
         self._run_if(self.run_step)
 
 
-@validate_arguments
+@check_arguments
 class RunUpdateOps(RunOp):
     """Do nothing: layers update their moving averages themselves, without update operations.
 
@@ -90,7 +89,7 @@ class RunUpdateOps(RunOp):
         super().__init__(op or (lambda: None), False, False, op is not None)
 
 
-@validate_arguments
+@check_arguments
 class StartProcOrThread(Callback):
     """Start threads or processes before training, and stop them after it.
 
@@ -128,7 +127,7 @@ class StartProcOrThread(Callback):
                 logger.warn(f"{each!r} has not ended within {_JOIN_SECONDS:g} seconds.")
 
 
-@validate_arguments
+@check_arguments
 class InjectShell(Callback):
     """Open a Python shell when a certain file exists, and remove the file.
 
@@ -202,7 +201,7 @@ def _pdb(trainer: Trainer) -> None:
     pdb.set_trace()  # noqa: T100
 
 
-@validate_arguments
+@check_arguments
 class CommandCallback(Callback):
     """Base class of callbacks that run a program with numbers in its arguments.
 

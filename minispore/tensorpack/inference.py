@@ -20,7 +20,6 @@ from minispore.tensorpack.protocol import (
     name_list,
     suggest,
 )
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.metrics import Metric
 from minispore.train.protocol import (
     DatasetLike,
@@ -29,7 +28,7 @@ from minispore.train.protocol import (
     check_dataset,
     first_output,
 )
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import check_arguments, describe_value
 
 _WRONG: Final = re.compile(r"wrong-top(\d+)")
 
@@ -98,7 +97,7 @@ class _Ratios(Inferencer):
         return dict(zip(self._names, ratios, strict=True))
 
 
-@validate_arguments
+@check_arguments
 class ScalarStats(_Ratios):
     """The mean of scalars over the batches; each batch has the same weight.
 
@@ -123,7 +122,7 @@ class ScalarStats(_Ratios):
         self._sums += [means, np.ones_like(means)]
 
 
-@validate_arguments
+@check_arguments
 class ClassificationError(_Ratios):
     """The fraction of wrong samples, which is also exact if the last batch is smaller.
 
@@ -155,7 +154,7 @@ class ClassificationError(_Ratios):
         self._sums += np.array([[wrong.astype(np.float64).sum()], [wrong.size]])
 
 
-@validate_arguments
+@check_arguments
 class BinaryClassificationStats(_Ratios):
     """Precision and recall of a binary classification; 0 if there are no positive samples.
 
@@ -188,7 +187,7 @@ class BinaryClassificationStats(_Ratios):
         self._sums += [[true_positives, true_positives], [predicted.sum(), positive.sum()]]
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class MetricInferencer(Inferencer):
     """A metric of `minispore.train` as a measurement.
@@ -230,7 +229,7 @@ Measures: TypeAlias = Inferencer | Metric
 Tower: TypeAlias = Callable[..., Mapping[str, Tensor | Array]]
 
 
-@validate_arguments
+@check_arguments
 class InferenceRunner(Callback):
     """Evaluate the network on a dataset after each epoch, and log the results to the monitors.
 

@@ -16,7 +16,6 @@ import numpy as np
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.protocol import Array, ScalarStore
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.summary import Event, Value
 from minispore.train.summary.encode import for_tensorboard
@@ -26,7 +25,7 @@ from minispore.train.summary.graph import GraphTracer, parts_of
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
 from minispore.utils.atomic import atomic_write, open_regular_file
-from minispore.utils.checks import is_dict, is_list
+from minispore.utils.checks import check_arguments, is_dict, is_list
 
 
 class ScalarHistory(ScalarStore, MonitorBase):
@@ -49,7 +48,7 @@ class ScalarHistory(ScalarStore, MonitorBase):
         self.add(name, self.global_step, val)
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class ScalarPrinter(StatefulMixin, MonitorBase):
     """Print the numbers that were logged since the last time.
@@ -108,7 +107,7 @@ class ScalarPrinter(StatefulMixin, MonitorBase):
         self._values = {}
 
 
-@validate_arguments
+@check_arguments
 class FileMonitor(MonitorBase):
     """Base class of monitors that write files.
 
@@ -140,7 +139,7 @@ class FileMonitor(MonitorBase):
                 self._folder = None
 
 
-@validate_arguments
+@check_arguments
 class TFEventWriter(FileMonitor):
     """Write all logged values and the network's graph to an event file, which TensorBoard reads.
 

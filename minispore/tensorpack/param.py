@@ -12,11 +12,17 @@ from minispore.common import Parameter, Tensor
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.protocol import Trainer, as_float, suggest
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.protocol import learning_rate_of
 from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import open_regular_file
-from minispore.utils.checks import caller, check_int, check_number, check_one_of, describe_value
+from minispore.utils.checks import (
+    caller,
+    check_arguments,
+    check_int,
+    check_number,
+    check_one_of,
+    describe_value,
+)
 
 # The message about a malformed file is limited, since the file may be of any kind.
 _MAX_LINES: Final = 20
@@ -57,7 +63,7 @@ class HyperParam(ABC):
         """Set the value."""
 
 
-@validate_arguments
+@check_arguments
 class GraphVarParam(HyperParam):
     """A parameter of one element, of the network or the optimizer.
 
@@ -120,7 +126,7 @@ class GraphVarParam(HyperParam):
         self.parameter.set_data(Tensor(v, self.parameter.dtype).reshape(self.parameter.shape))
 
 
-@validate_arguments
+@check_arguments
 class ObjAttrParam(HyperParam):
     """An attribute of an object.
 
@@ -226,7 +232,7 @@ def _parse_line(line: str) -> tuple[str, float]:
         return "", math.nan
 
 
-@validate_arguments
+@check_arguments
 class HyperParamSetter(StatefulMixin, Callback):
     """Base class of callbacks that set a hyper-parameter, before training and after each epoch.
 
@@ -299,7 +305,7 @@ class HyperParamSetter(StatefulMixin, Callback):
         self.param.set_value(value)
 
 
-@validate_arguments
+@check_arguments
 class HumanHyperParamSetter(HyperParamSetter):
     r"""Set a hyper-parameter to its value in a file, which is read each time; see `HyperFile`.
 
@@ -335,7 +341,7 @@ class HumanHyperParamSetter(HyperParamSetter):
         return values.get(self.param.readable_name)
 
 
-@validate_arguments
+@check_arguments
 class ScheduledHyperParamSetter(HyperParamSetter):
     """Set a hyper-parameter by a schedule.
 
@@ -418,7 +424,7 @@ class ScheduledHyperParamSetter(HyperParamSetter):
             self.trigger()
 
 
-@validate_arguments
+@check_arguments
 class HyperParamSetterWithFunc(HyperParamSetter):
     """Set a hyper-parameter to the result of a function.
 
@@ -450,7 +456,7 @@ class HyperParamSetterWithFunc(HyperParamSetter):
         return self._func(self.epoch_num, self.get_current_value())
 
 
-@validate_arguments
+@check_arguments
 class StatMonitorParamSetter(HyperParamSetter):
     """Change a hyper-parameter when a monitored number no longer improves.
 

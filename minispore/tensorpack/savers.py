@@ -8,14 +8,13 @@ from time import perf_counter
 
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.serialization import save_checkpoint
-from minispore.utils.checks import check_int, check_number
+from minispore.utils.checks import check_arguments, check_int, check_number
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class ModelSaver(StatefulMixin, Callback):
     """Save the network and the optimizer's state as `model-{global_step}.ckpt`, after each epoch.
@@ -88,7 +87,7 @@ class ModelSaver(StatefulMixin, Callback):
         self._policy = RetainedFiles(map(self._path, self._files))
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class MinSaver(StatefulMixin, MonitorBase):
     """Save the model as `min-{name}.ckpt` when a number has a new minimum.
@@ -183,7 +182,7 @@ class MinSaver(StatefulMixin, MonitorBase):
             logger.info(f"Saved '{self._name}' with {self.monitor_stat} {self._sign * value:.5g}.")
 
 
-@validate_arguments
+@check_arguments
 class MaxSaver(MinSaver):
     """Save the model as `max-{name}.ckpt` when a number has a new maximum.
 

@@ -13,13 +13,12 @@ from minispore.common import Tensor
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.protocol import Array, RunValues, as_float, name_list
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
 from minispore.train.protocol import PendingDeviceValues, is_on_device
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.summary.image import as_bytes, png
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_int, check_number
+from minispore.utils.checks import check_arguments, check_int, check_number
 
 
 @dataclass(eq=False)
@@ -37,7 +36,7 @@ class TensorCallback(Callback):
         return name_list(self.names)
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class ProcessTensors(TensorCallback):
     """Call a function with arrays of each step; see `Trainer.array` for their names.
@@ -62,7 +61,7 @@ class ProcessTensors(TensorCallback):
         self.fn(*run_values.results)
 
 
-@validate_arguments
+@check_arguments
 class DumpTensors(TensorCallback):
     """Save arrays of each step as `DumpTensor-{global_step}.npz` in the logger's folder.
 
@@ -94,7 +93,7 @@ class DumpTensors(TensorCallback):
 DumpTensor = DumpTensors
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class DumpTensorAsImage(Callback):
     """Save an array as PNG files in the logger's folder, and log it as images, when triggered.
@@ -145,7 +144,7 @@ class DumpTensorAsImage(Callback):
 DumpParamAsImage = DumpTensorAsImage
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class TensorPrinter(TensorCallback):
     """Log arrays of each step.
@@ -170,7 +169,7 @@ class TensorPrinter(TensorCallback):
             logger.info(f"{name}: {array}")
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class CheckNumerics(Callback):
     """Raise an error if a trainable parameter contains NaN or infinity.
@@ -269,7 +268,7 @@ class _MeanCallback(StatefulMixin, Callback):
         return super().state_dict()
 
 
-@validate_arguments
+@check_arguments
 class MovingAverageSummary(_MeanCallback):
     """Log exponential moving averages of scalars as `{name}/EMA`, after each epoch.
 
@@ -314,7 +313,7 @@ class MovingAverageSummary(_MeanCallback):
         self._log_means({name: self._sums[name] / self._weights[name] for name in self._sums})
 
 
-@validate_arguments
+@check_arguments
 class SimpleMovingAverage(_MeanCallback):
     """Log the mean of the last values of scalars as `{name}/SMA`, every `window_size` steps.
 
@@ -348,7 +347,7 @@ class SimpleMovingAverage(_MeanCallback):
             self._log_means({name: sum(each) / len(each) for name, each in self._values.items()})
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class MergeAllSummaries(Callback):
     """Log what `ops`' summaries emit in the network, in the last step of each epoch.

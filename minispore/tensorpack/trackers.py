@@ -18,10 +18,9 @@ from minispore.nn import Optimizer
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.protocol import RunValues, as_float, name_list
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_int
+from minispore.utils.checks import check_arguments, check_int
 from minispore.utils.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _BAR = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
 
 
-@validate_arguments
+@check_arguments
 class ProgressBar(Callback):
     r"""Draw a progress bar for each epoch on standard output, with numbers of the current step.
 
@@ -96,7 +95,7 @@ class ProgressBar(Callback):
             self._bar = None
 
 
-@validate_arguments
+@check_arguments
 class ThroughputTracker(Callback):
     """Log the steps or samples per second; only the time of the steps counts.
 
@@ -153,7 +152,7 @@ class ThroughputTracker(Callback):
         self._steps, self._seconds = 0, 0.0
 
 
-@validate_arguments
+@check_arguments
 class EstimatedTimeLeft(Callback):
     """Estimate the remaining time of the training, print it, and log the seconds as "time/eta".
 
@@ -241,7 +240,7 @@ class HostMemoryTracker(Callback):
         self.trainer.monitors.put_scalar("HostFreeMemory (GB)", gigabytes)
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class PeakMemoryTracker(Callback):
     """Log the peak memory of the process as "PeakMemory(MB)/host", after each epoch.
@@ -278,7 +277,7 @@ class PeakMemoryTracker(Callback):
         self.trainer.monitors.put_scalar("PeakMemory(MB)/host", peak * unit / 2**20)
 
 
-@validate_arguments
+@check_arguments
 class GPUUtilizationTracker(Callback):
     """Log the mean utilization of GPUs during an epoch's steps, as "GPUUtil/0" in percent.
 
@@ -360,7 +359,7 @@ _RULES = os.path.dirname(os.path.abspath(rules.__file__))
 _PULLBACK = ".<locals>."
 
 
-@validate_arguments
+@check_arguments
 class GraphProfiler(Callback):
     """Write a trace of each step, for chrome://tracing or Perfetto.
 

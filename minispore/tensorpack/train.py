@@ -9,11 +9,10 @@ from minispore.tensorpack.monitors import JSONWriter, ScalarPrinter, TFEventWrit
 from minispore.tensorpack.protocol import StopTraining, Trainer
 from minispore.tensorpack.tensors import MergeAllSummaries, MovingAverageSummary
 from minispore.tensorpack.trackers import ProgressBar
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train import Callback as TrainCallback
 from minispore.train import DatasetLike, Model
 from minispore.train.protocol import check_dataset
-from minispore.utils.checks import check_int
+from minispore.utils.checks import check_arguments, check_int
 
 __all__ = [
     "DEFAULT_CALLBACKS", "DEFAULT_MONITORS", "StopTraining", "TrainConfig", "Trainer",
@@ -51,7 +50,7 @@ def DEFAULT_MONITORS() -> list[MonitorBase]:  # noqa: N802 (tensorpack's name)
     return [TFEventWriter(), JSONWriter(), ScalarPrinter()]
 
 
-@validate_arguments
+@check_arguments
 @dataclass(eq=False)
 class TrainConfig:
     """The arguments of a training, with tensorpack's names.

@@ -9,12 +9,11 @@ from typing import Final, Self, TypeAlias, TypeGuard, cast
 
 from minispore.tensorpack.adapter import Callback, MonitorBase, overrides_hook
 from minispore.tensorpack.protocol import RunValues, declared_names
-from minispore.tensorpack.validation import validate_arguments
 from minispore.train import callback as train
 from minispore.train.callback import RunContext
 from minispore.train.protocol import CallbackManager, SaveReason, StateSaver, SupportsState
 from minispore.train.resume import StateField, StatefulMixin, TrainingState
-from minispore.utils.checks import caller, check_int, check_number, describe_value
+from minispore.utils.checks import caller, check_arguments, check_int, check_number, describe_value
 
 # The hooks that correspond to one of MindSpore's events.
 _EVENTS: Final = {
@@ -43,7 +42,7 @@ class _InnerRunContext(RunContext):
         super().request_save(self._outermost)
 
 
-@validate_arguments
+@check_arguments
 class ProxyCallback(StatefulMixin, Callback):
     """A callback that forwards every hook to another callback.
 
@@ -207,7 +206,7 @@ def _is_triggerable(callback: train.Callback) -> TypeGuard[Callback]:
     return isinstance(inner, Callback) and overrides_hook(type(inner), "_trigger")
 
 
-@validate_arguments
+@check_arguments
 @dataclass(frozen=True)
 class Every:
     """A period of steps, epochs or seconds; with several of them, whichever comes first.
@@ -308,7 +307,7 @@ class _PeriodicProxy(ProxyCallback):
         return state if self._counts_seconds else state | {"elapsed": 0.0}
 
 
-@validate_arguments
+@check_arguments
 class PeriodicTrigger(_PeriodicProxy):
     """Trigger a callback periodically, instead of at the end of each epoch.
 
@@ -372,7 +371,7 @@ class PeriodicTrigger(_PeriodicProxy):
             self.trigger()
 
 
-@validate_arguments
+@check_arguments
 class EnableCallbackIf(_PeriodicProxy):
     """Call a callback's hooks of steps and epochs only while a predicate is true.
 
@@ -423,7 +422,7 @@ class EnableCallbackIf(_PeriodicProxy):
         return every.epoch_is_due(self.epoch_num)
 
 
-@validate_arguments
+@check_arguments
 class PeriodicCallback(EnableCallbackIf):
     """Call a callback's hooks only every k steps or epochs.
 
@@ -463,7 +462,7 @@ class PeriodicCallback(EnableCallbackIf):
         super().__init__(callback, is_due)
 
 
-@validate_arguments
+@check_arguments
 class CallbackFactory(Callback):
     """A callback made from functions, each of which receives the callback.
 

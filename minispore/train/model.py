@@ -21,14 +21,7 @@ from minispore.train.protocol.callback import Callback, CallbackManager, reject_
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
-from minispore.utils.checks import (
-    caller,
-    check_arguments,
-    check_int,
-    check_one_of,
-    check_type,
-    is_int_list,
-)
+from minispore.utils.checks import caller, check_int, check_one_of, check_type, is_int_list
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
@@ -99,7 +92,9 @@ class Model:
         boost_level: str = "O0",
         **kwargs: object,
     ) -> None:
-        check_arguments(Model.__init__, locals())
+        check_type(network, Cell, "network")
+        check_type(optimizer, Optimizer, "optimizer", allow_none=True)
+        check_type(eval_network, Cell, "eval_network", allow_none=True)
         if not callable(loss_fn) or isinstance(loss_fn, type):
             check_type(loss_fn, (Cell, FunctionType), "loss_fn", allow_none=True)
         _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
@@ -487,6 +482,7 @@ class Model:
 def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> None:
     """Raise ValueError unless each option is known and its value has no effect."""
     for name, level in levels.items():
+        check_type(level, str, name)
         check_one_of(level, _LEVELS[name], name)
     for name in others:
         if name not in (*_SUPPORTED_OPTIONS, "loss_scale_manager"):

@@ -4,13 +4,15 @@ An error finds the name of the public function that was called. `function` is pa
 function has returned, as when rows are read later.
 """
 
+import re
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
 from math import inf
 from reprlib import repr as short
 from types import FrameType, NoneType, UnionType
-from typing import Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints, overload
+from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
 
@@ -24,6 +26,7 @@ __all__ = [
     "check_int",
     "check_number",
     "check_one_of",
+    "check_positive",
     "check_type",
     "check_unmasked",
     "describe_value",
@@ -39,7 +42,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-_CONSTRUCTORS = ("__init__", "__post_init__")
+# Types that are accepted in place of the annotated one.
+_ACCEPTED: Final[dict[object, tuple[type, ...]]] = {float: (int, float), tuple: (tuple, list)}
+_WITH_CHECKED_ITEMS: Final = (Sequence, list)
 
 
 def describe_value(value: object) -> str:
@@ -83,88 +88,105 @@ def caller() -> str:
 def _public_name(frame: FrameType) -> str:
     """Return the name of the frame's function, or that of its class; "" if it is not public."""
     module, code = str(frame.f_globals.get("__name__")), frame.f_code
-    if code.co_name[0] == "<":
+    in_library = module.startswith("minispore.") and code.co_filename[0] != "<"  # no doctest
+    package = vars(sys.modules[".".join(module.split(".")[:2])]) if in_library else {}
+    if "_INTERNAL" in package or code.co_name[0] == "<":
         return ""
-    if not module.startswith("minispore.") or code.co_filename[0] == "<":  # of the program
-        scope, _, name = code.co_qualname.rpartition(".")
-        if name in _CONSTRUCTORS:
-            return scope.rpartition(".")[2]
-        itself: object = frame.f_locals.get("self")
-        form = str(getattr(type(itself), "_name_in_errors", "{method}"))
-        return form.format(kind=type(itself).__name__, method=name)
     # A function that a public function has returned has its name.
-    qualname, is_local, _ = code.co_qualname.partition(".<locals>")
+    qualname = code.co_qualname.partition(".<locals>")[0] if in_library else code.co_qualname
     scope, _, name = qualname.rpartition(".")
-    package = vars(sys.modules[".".join(module.split(".")[:2])])
-    if "_INTERNAL" in package:
-        return ""
     if scope:
-        first = code.co_varnames[0] if code.co_argcount and not is_local else ""
-        itself = frame.f_locals.get(first)
-        kind = type(itself).__name__ if first == "self" else scope
-        # A class may say that errors of its methods name it, as MindSpore's do, or pass it over.
-        form = str(getattr(type(itself), "_name_in_errors", "{method}"))
-        if form and (name.startswith("__") or name == "construct"):
-            form = "{kind}"
-        is_private = kind[0] == "_" or (name[0] == "_" and form != "{kind}")
-        return "" if is_private else form.format(kind=kind, method=name)
+        return _method_name(scope, name, frame.f_locals.get("self"))
     names: Collection[str] | None = frame.f_globals.get("__all__")
     if names is None and "_IS_FACADE" in package:
         names = package
     elif names is None and "._" in module:
         names = vars(sys.modules[module.rpartition(".")[0]])
-    return name if name[0] != "_" and (names is None or name in names) else ""
+    is_public = names is None or name in names or not in_library
+    return name if is_public and name[0] != "_" else ""
 
 
-def check_arguments(function: Callable[..., object], values: Mapping[str, object]) -> None:
-    """Check each argument of a function against its annotation.
+def _method_name(scope: str, name: str, itself: object) -> str:
+    """Return the name of a method or of its class, as `_name_in_errors` says; "" for neither."""
+    kind = scope.rpartition(".")[2] if itself is None else type(itself).__name__
+    form = str(getattr(type(itself), "_name_in_errors", "{method}"))
+    if form and (name.startswith("__") or name == "construct"):
+        form = "{kind}"
+    is_private = kind[0] == "_" or (name[0] == "_" and form != "{kind}")
+    return "" if is_private else form.format(kind=kind, method=name)
 
-    `check_type` checks annotations that are classes, `None` or unions of these, where `float`
-    also accepts an int; `check_one_of` checks a `Literal`. Other annotations are not checked.
+
+def check_arguments(cls: type[T]) -> type[T]:
+    """Make the constructor of a class check each argument against its annotation.
+
+    A bool is no number, `float` also accepts an int, and `tuple` a list. The items of a `Sequence`
+    or `list` are checked, too; of other generic types only the class is checked.
 
     Args:
-        function: The function that was called.
-        values: The arguments by name, such as `locals()` in the first line of the function.
+        cls: The class.
+
+    Returns:
+        The class.
 
     Raises:
-        TypeError: An argument has another type than its annotation.
-        ValueError: An argument is not one of the values of its `Literal`.
+        TypeError: By the constructor, if an argument has another type than its annotation.
 
     Examples:
-        >>> def scale(factor: float, name: str | None = None) -> None:
-        ...     check_arguments(scale, locals())
-        >>> scale(2)
-        >>> scale(2.5, 3)
+        >>> @check_arguments
+        ... class Scale:
+        ...     def __init__(self, factor: float, names: Sequence[str] | None = None) -> None: ...
+        >>> scale = Scale(2, ["loss"])
+        >>> Scale("2")
         Traceback (most recent call last):
-        TypeError: For 'scale', the type of 'name' must be one of str, None, but got 3 of type int.
+        TypeError: For 'Scale', the type of 'factor' must be one of int, float, but got '2' of ...
+        >>> Scale(2.5, ["loss", 3])
+        Traceback (most recent call last):
+        TypeError: For 'Scale', the type of 'names' must be one of Sequence[str], None, but got ...
     """
-    for name, types, choices in _checked_annotations(function):
-        value = values[name]
-        if choices is not None:
-            check_one_of(value, choices, name)
-        elif not isinstance(value, types) or isinstance(value, bool):
-            accepted = tuple(t for t in types if t is not NoneType)
-            check_type(value, accepted, name, allow_none=NoneType in types)
+    init: Callable[..., None] = cls.__init__
+    names = tuple(signature(init).parameters)[1:]
+    # Resolved at the first call: an annotation may name a class that is defined later.
+    hints = cache(lambda: get_type_hints(init))
+
+    @wraps(init)
+    def check_and_init(self: T, *args: object, **kwargs: object) -> None:
+        for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
+            hint: object = hints().get(name, object)
+            if not _has_type(value, hint):
+                raise _type_error(value, _type_names(hint), name, type(self).__name__)
+        init(self, *args, **kwargs)  # which raises Python's own error for missing arguments
+
+    cls.__init__ = check_and_init  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+    return cls
 
 
-@cache
-def _checked_annotations(
-    function: Callable[..., object],
-) -> list[tuple[str, tuple[type, ...], tuple[object, ...] | None]]:
-    """Return the name of each argument that can be checked, with its types or literal values."""
-    checked: list[tuple[str, tuple[type, ...], tuple[object, ...] | None]] = []
-    for name, annotation in get_type_hints(function).items():
-        if name == "return":
-            continue
-        options = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
-        if get_origin(annotation) is Literal:
-            checked.append((name, (), get_args(annotation)))
-        elif all(isinstance(option, type) and option is not object for option in options):
-            types = tuple(
-                t for option in options for t in ((int, float) if option is float else (option,))
-            )
-            checked.append((name, types, None))
-    return checked
+def _has_type(value: object, hint: object) -> bool:
+    """Return whether a value has the type of an annotation."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Union or origin is UnionType:
+        return any(_has_type(value, option) for option in inner)
+    kinds = _kinds(hint)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds[0] is int):
+        return False
+    if origin and isinstance(value, str | bytes):  # no sequence of str
+        return False
+    items = value if origin in _WITH_CHECKED_ITEMS and is_iterable(value) else ()
+    return all(_has_type(item, inner[0]) for item in items)
+
+
+def _kinds(hint: object) -> tuple[type, ...]:
+    kind: object = get_origin(hint) or hint
+    return _ACCEPTED.get(kind, (kind,) if isinstance(kind, type) else ())
+
+
+def _type_names(hint: object) -> list[str]:
+    """Return the names of the types that an annotation accepts, as far as they are checked."""
+    origin = get_origin(hint)
+    if origin is Union or origin is UnionType:
+        return [name for option in get_args(hint) for name in _type_names(option)]
+    if origin in _WITH_CHECKED_ITEMS:
+        return [re.sub(r"[\w.]+\.", "", str(hint))]  # without the names of modules
+    return ["None" if kind is NoneType else kind.__name__ for kind in _kinds(hint)]
 
 
 # Type checkers do not know the types of the items of a `dict` or `list` that is an argument.
@@ -226,12 +248,8 @@ def check_type(
         for kind in accepted:
             if isinstance(value, kind):
                 return value
-    function = function or caller()
-    expected = ", ".join(t.__name__ for t in accepted) + (", None" if allow_none else "")
-    raise TypeError(
-        f"For '{function}', the type of '{name}' must be one of {expected}, "
-        f"but got {describe_value(value)}."
-    )
+    expected = [t.__name__ for t in accepted] + ["None"] * allow_none
+    raise _type_error(value, expected, name, function or caller())
 
 
 def check_bool(value: object, name: str, function: str | None = None) -> None:
@@ -334,6 +352,37 @@ def check_number(
     if too_low or (high is not None and value > high) or value != value:  # noqa: PLR0124
         raise _range_error(value, name, function, low, high)
     return float(value)
+
+
+def check_positive(value: object, name: str) -> float:
+    """Check that `value` is a number above 0, and return it as a float.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+
+    Returns:
+        The value as a float.
+
+    Raises:
+        TypeError: The value is neither an int nor a float, or is a bool.
+        ValueError: The value is not above 0, or NaN.
+
+    Examples:
+        >>> def scale(factor: float) -> float:
+        ...     return check_positive(factor, "factor")
+        >>> scale(0.5)
+        0.5
+        >>> scale(0)
+        Traceback (most recent call last):
+        ValueError: For 'scale', the argument 'factor' must be above 0, but got 0.
+    """
+    number = check_number(value, name)
+    if number <= 0:
+        raise ValueError(
+            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
+        )
+    return number
 
 
 def check_one_of(
@@ -530,6 +579,13 @@ def is_int_list(value: object) -> TypeGuard[list[int]]:
     """
     return is_list(value) and all(
         isinstance(item, int) and not isinstance(item, bool) for item in value
+    )
+
+
+def _type_error(value: object, expected: Iterable[str], name: str, function: str) -> TypeError:
+    return TypeError(
+        f"For '{function}', the type of '{name}' must be one of {', '.join(expected)}, "
+        f"but got {describe_value(value)}."
     )
 
 

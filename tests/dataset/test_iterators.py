@@ -31,6 +31,14 @@ def epochs(dataset: ds.Dataset, count: int) -> list[list[int]]:
     return [[int(row[0]) for row in iterator] for _ in range(count)]
 
 
+@pytest.mark.parametrize("name", ["create_tuple_iterator", "create_dict_iterator"])
+def test_number_of_epochs_must_be_an_int(name: str) -> None:
+    """None stands for any number elsewhere, as in `repeat`."""
+    message = f"^For '{name}', the type of 'num_epochs' must be one of int, but got None of type"
+    with pytest.raises(TypeError, match=message):
+        getattr(numbers(), name)(num_epochs=None)
+
+
 @given(
     columns=st.sampled_from([["a", "b"], ["b"], ["b", "a"]]),
     output_numpy=st.booleans(),

@@ -1,11 +1,10 @@
 """Argument checks: accepted values, and errors for the others."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import isnan, nan
 from types import NoneType
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from minispore.utils.checks import (
     check_bool,
     check_int,
     check_number,
-    check_one_of,
     check_type,
     describe_value,
     is_int_list,
@@ -39,15 +37,16 @@ def lies_in(value: object, low: int | None, high: int | None) -> bool:
     return not isnan(value) and (low is None or value >= low) and (high is None or value <= high)
 
 
-LITERALS = ("max", "min")
 ANNOTATIONS: dict[str, tuple[tuple[type, ...], str]] = {
     "flag": ((bool,), "bool"),
     "count": ((int,), "int"),
     "rate": ((int, float), "int, float"),
     "name": ((str, NoneType), "str, None"),
+    "pair": ((tuple, list), "tuple, list"),
 }
 
 
+@check_arguments
 class Schedule:
     """A class whose constructor checks its arguments."""
 
@@ -57,10 +56,10 @@ class Schedule:
         count: int = 1,
         rate: float = 0.5,
         name: str | None = None,
-        mode: Literal["max", "min"] = "min",
+        counts: Sequence[int] | None = (),
+        pair: tuple[int, int] = (0, 0),
         anything: object = None,
-    ) -> None:
-        check_arguments(Schedule.__init__, locals())
+    ) -> None: ...
 
 
 ANYTHING = (
@@ -99,14 +98,19 @@ def test_check_arguments_accepts_the_annotated_types(name: str, value: object) -
     Schedule(anything=value)
 
 
-@given(ANYTHING)
-def test_literal_arguments_must_be_one_of_the_values(value: object) -> None:
-    actual = refusal(lambda: Schedule(mode=value))  # type: ignore[arg-type]
-    assert actual == refusal(lambda: check_one_of(value, LITERALS, "mode", "Schedule"))
+@given(st.lists(ANYTHING) | st.lists(ANYTHING).map(tuple) | ANYTHING)
+@example([0, True])
+@example((0, 1))
+@example(("a",))
+def test_check_arguments_checks_the_items_of_a_sequence(value: object) -> None:
+    items = as_items(value)
+    is_accepted = value is None or (items is not None and all(is_a(item, (int,)) for item in items))
     message = (
-        f"ValueError: For 'Schedule', the argument 'mode' must be one of {str(LITERALS)[1:-1]}, "
+        "TypeError: For 'Schedule', the type of 'counts' must be one of Sequence[int], None, "
+        f"but got {describe_value(value)}."
     )
-    assert actual is None if value == "max" else (actual or "").startswith(f"{message}but got ")
+    actual = refusal(lambda: Schedule(counts=value))  # type: ignore[arg-type]
+    assert actual == (None if is_accepted else message)
 
 
 @given(ANYTHING)

@@ -64,6 +64,7 @@ class Tanh(Cell):
         return ops.tanh(x)
 
 
+@check_arguments
 class Softmax(Cell):
     """The softmax exp(x) / Σ exp(x) along an axis.
 
@@ -83,7 +84,6 @@ class Softmax(Cell):
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
-        check_arguments(Softmax.__init__, locals())
         self.axis = axis
 
     def construct(self, input: Tensor) -> Tensor:
@@ -91,6 +91,7 @@ class Softmax(Cell):
         return ops.softmax(input, self.axis)
 
 
+@check_arguments
 class LogSoftmax(Cell):
     """The logarithm of the softmax along an axis, computed without overflow.
 
@@ -110,7 +111,6 @@ class LogSoftmax(Cell):
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
-        check_arguments(LogSoftmax.__init__, locals())
         self.axis = axis
 
     def construct(self, x: Tensor) -> Tensor:
@@ -262,6 +262,7 @@ class Tanhshrink(Cell):
         return x - ops.tanh(x)
 
 
+@check_arguments
 class LeakyReLU(Cell):
     """The leaky rectified linear unit: x, and below 0 alpha · x.
 
@@ -281,7 +282,6 @@ class LeakyReLU(Cell):
 
     def __init__(self, alpha: float = 0.2) -> None:
         super().__init__()
-        check_arguments(LeakyReLU.__init__, locals())
         self.alpha = alpha
 
     def construct(self, x: Tensor) -> Tensor:
@@ -289,6 +289,7 @@ class LeakyReLU(Cell):
         return ops.leaky_relu(x, self.alpha)
 
 
+@check_arguments
 class ELU(Cell):
     """The exponential linear unit: x, and below 0 alpha · (exp(x) − 1).
 
@@ -308,7 +309,6 @@ class ELU(Cell):
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
-        check_arguments(ELU.__init__, locals())
         self.alpha = alpha
 
     def construct(self, x: Tensor) -> Tensor:
@@ -316,6 +316,7 @@ class ELU(Cell):
         return ops.elu(x, self.alpha)
 
 
+@check_arguments
 class CELU(Cell):
     """The continuous exponential linear unit: x, and below 0 alpha · (exp(x / alpha) − 1).
 
@@ -335,7 +336,6 @@ class CELU(Cell):
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
-        check_arguments(CELU.__init__, locals())
         self.alpha = alpha
 
     def construct(self, x: Tensor) -> Tensor:
@@ -343,6 +343,7 @@ class CELU(Cell):
         return ops.celu(x, self.alpha)
 
 
+@check_arguments
 class GELU(Cell):
     """The Gaussian error linear unit, x times the normal distribution's probability below x.
 
@@ -362,7 +363,6 @@ class GELU(Cell):
 
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
-        check_arguments(GELU.__init__, locals())
         self.approximate = approximate
 
     def construct(self, x: Tensor) -> Tensor:
@@ -370,6 +370,7 @@ class GELU(Cell):
         return ops.gelu(x, "tanh" if self.approximate else "none")
 
 
+@check_arguments
 class Hardtanh(Cell):
     """The identity cut off at a lower and an upper bound.
 
@@ -390,7 +391,6 @@ class Hardtanh(Cell):
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
         super().__init__()
-        check_arguments(Hardtanh.__init__, locals())
         self.min_val = min_val
         self.max_val = max_val
 
@@ -399,6 +399,7 @@ class Hardtanh(Cell):
         return ops.hardtanh(x, self.min_val, self.max_val)
 
 
+@check_arguments
 class SoftShrink(Cell):
     """Soft shrinkage: move each element towards 0 by `lambd`, and no further.
 
@@ -418,7 +419,6 @@ class SoftShrink(Cell):
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
-        check_arguments(SoftShrink.__init__, locals())
         self.lambd = lambd
 
     def construct(self, input: Tensor) -> Tensor:
@@ -426,6 +426,7 @@ class SoftShrink(Cell):
         return ops.softshrink(input, self.lambd)
 
 
+@check_arguments
 class HShrink(Cell):
     """Hard shrinkage: elements in [−lambd, lambd] become 0.
 
@@ -445,7 +446,6 @@ class HShrink(Cell):
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
-        check_arguments(HShrink.__init__, locals())
         self.lambd = lambd
 
     def construct(self, input: Tensor) -> Tensor:
@@ -453,6 +453,7 @@ class HShrink(Cell):
         return ops.hardshrink(input, self.lambd)
 
 
+@check_arguments
 class Softmin(Cell):
     """The softmax of −x along an axis.
 
@@ -472,7 +473,6 @@ class Softmin(Cell):
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
-        check_arguments(Softmin.__init__, locals())
         self.axis = axis
 
     def construct(self, x: Tensor) -> Tensor:

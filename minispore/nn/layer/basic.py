@@ -108,6 +108,7 @@ class Dense(Cell):
         return text
 
 
+@check_arguments
 class Flatten(Cell):
     """Merge several axes into one: by default all but the first, the batch axis.
 
@@ -128,7 +129,6 @@ class Flatten(Cell):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        check_arguments(Flatten.__init__, locals())
         self.start_dim = start_dim
         self.end_dim = end_dim
 

@@ -19,7 +19,7 @@ from minispore.ops.losses import (
     kl_div_as,
     warn_of_broadcasting,
 )
-from minispore.utils.checks import caller, check_int, check_number, check_one_of, check_type
+from minispore.utils.checks import check_int, check_number, check_one_of, check_positive, check_type
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "HingeEmbeddingLoss",
@@ -672,13 +672,3 @@ class BCEWithLogitsLoss(LossBase):
         return ops.binary_cross_entropy_with_logits(
             input, target, self.weight, self.pos_weight, self.reduction
         )
-
-
-def check_positive(value: object, name: str) -> float:
-    """Return `value` if it is a number above 0; raise TypeError or ValueError otherwise."""
-    number = check_number(value, name)
-    if number <= 0:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
-        )
-    return number

@@ -7,7 +7,7 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer
-from minispore.utils.checks import check_arguments, check_number, check_type
+from minispore.utils.checks import check_bool, check_number, check_type
 
 __all__ = ["Adagrad"]
 
@@ -53,7 +53,7 @@ class Adagrad(Optimizer):
         weight_decay: float | Cell = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_arguments(Adagrad.__init__, locals())
+        check_bool(update_slots, "update_slots")
         check_type(accum, float, "accum")
         check_number(accum, "accum", low=0.0)
         self.update_slots = update_slots

@@ -18,7 +18,7 @@ from minispore.nn.optim.optimizer import (
     host_parameter,
     scalar_value,
 )
-from minispore.utils.checks import caller, check_arguments, check_type
+from minispore.utils.checks import caller, check_bool, check_type
 
 __all__ = ["Adam", "AdamWeightDecay"]
 
@@ -79,7 +79,11 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         check_betas(beta1, beta2, eps)
-        check_arguments(Adam.__init__, locals())
+        check_bool(use_locking, "use_locking")
+        check_bool(use_nesterov, "use_nesterov")
+        check_bool(use_amsgrad, "use_amsgrad")
+        check_bool(use_lazy, "use_lazy")
+        check_bool(use_offload, "use_offload")
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
         # Rounded to float32, like their powers, so that the bias correction is exact.

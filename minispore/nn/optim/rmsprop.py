@@ -7,7 +7,7 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer
-from minispore.utils.checks import check_arguments, check_number, check_type
+from minispore.utils.checks import check_bool, check_number, check_type
 
 __all__ = ["RMSProp"]
 
@@ -61,7 +61,8 @@ class RMSProp(Optimizer):
         weight_decay: float | Cell = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_arguments(RMSProp.__init__, locals())
+        check_bool(use_locking, "use_locking")
+        check_bool(centered, "centered")
         for name, value in (("decay", decay), ("momentum", momentum), ("epsilon", epsilon)):
             check_type(value, float, name)
             check_number(value, name, low=0.0)

@@ -107,6 +107,7 @@ class WithEvalCell(Cell):
         return cast("Tensor", self._loss_fn(outputs, label)), outputs, label
 
 
+@check_arguments
 class TrainOneStepCell(Cell):
     """One training step: compute the loss and its gradients, and call the optimizer.
 
@@ -146,7 +147,6 @@ class TrainOneStepCell(Cell):
         return_grad: bool = False,
     ) -> None:
         super().__init__(auto_prefix=False)
-        check_arguments(TrainOneStepCell.__init__, locals())
         self._graph: GraphSteps | None = None
         self.network = network
         self.network.set_grad()

@@ -10,7 +10,7 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import remove_stale_temporaries
-from minispore.utils.checks import check_arguments, check_int
+from minispore.utils.checks import check_bool, check_int
 
 
 class BackupAndRestore(Callback):
@@ -56,7 +56,7 @@ class BackupAndRestore(Callback):
         delete_checkpoint: bool = True,
     ) -> None:
         super().__init__()
-        check_arguments(BackupAndRestore.__init__, locals())
+        check_bool(delete_checkpoint, "delete_checkpoint")
         self._every = 1 if save_freq == "epoch" else check_int(save_freq, "save_freq", low=1)
         self._delete = delete_checkpoint
         folder = make_folder(backup_dir, "backup_dir")

@@ -22,7 +22,7 @@ from minispore.train.protocol.run_context import InternalCallbackParam, RunConte
 from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import caller, check_arguments, check_int, check_type, is_list
+from minispore.utils.checks import caller, check_bool, check_int, check_type, is_list
 
 _TRAINING_STATE: Final = "training_state"
 _POLICY: Final = (
@@ -131,11 +131,13 @@ class CheckpointConfig:
         values = dict(locals())
         check_storage("enc", async_save, enc_key, enc_mode, crc_check, format)
         check_kind(remove_redundancy, bool, "remove_redundancy")
-        check_arguments(CheckpointConfig.__init__, values)
-        numbers = {name: values[name] for name in _POLICY if values[name] is not None}
-        for name, number in numbers.items():
-            check_int(number, name, low=0)
-        if not any(numbers.values()):
+        check_bool(integrated_save, "integrated_save")
+        check_type(saved_network, Cell, "saved_network", allow_none=True)
+        check_bool(exception_save, "exception_save")
+        for name in _POLICY:
+            if check_type(values[name], int, name, allow_none=True) is not None:
+                check_int(values[name], name, low=0)
+        if not any(values[name] for name in _POLICY):
             names = ", ".join(map(repr, _POLICY))
             raise ValueError(f"For '{caller()}', the arguments {names} must not all be 0 or None.")
         values["append_dict"] = _append_dict(append_info)

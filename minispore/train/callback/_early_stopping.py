@@ -8,6 +8,7 @@ from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 
 
+@check_arguments
 class EarlyStopping(StatefulMixin, Callback):
     """Stop training when a monitored metric has not improved for some epochs.
 
@@ -68,7 +69,6 @@ class EarlyStopping(StatefulMixin, Callback):
     ) -> None:
         super().__init__()
         self._monitored = MonitoredMetric(monitor, mode, min_delta)
-        check_arguments(EarlyStopping.__init__, locals())
         self.monitor = monitor
         self.min_delta: float = self._monitored.min_delta
         self.patience: int = check_int(patience, "patience", low=0)

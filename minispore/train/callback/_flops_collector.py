@@ -14,9 +14,10 @@ from minispore.engine.rules import linalg
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import caller, check_arguments, check_int, check_number
+from minispore.utils.checks import caller, check_arguments, check_int, check_positive
 
 
+@check_arguments
 class FlopsUtilizationCollector(StatefulMixin, Callback):
     """Print the floating-point operations of a step and their ratio to the peak of the device.
 
@@ -75,14 +76,8 @@ class FlopsUtilizationCollector(StatefulMixin, Callback):
         enable_ma_collector: bool = False,
     ) -> None:
         super().__init__()
-        check_arguments(FlopsUtilizationCollector.__init__, locals())
         self._data_size = check_int(data_size, "data_size", low=1)
-        self.computility: float = check_number(computility, "computility")
-        if self.computility <= 0:
-            raise ValueError(
-                f"For '{caller()}', the argument 'computility' must be above 0, "
-                f"but got {computility}."
-            )
+        self.computility: float = check_positive(computility, "computility")
         if enable_ma_collector:
             raise NotImplementedError(
                 f"For '{caller()}', 'enable_ma_collector' must be False: there is no cloud to "

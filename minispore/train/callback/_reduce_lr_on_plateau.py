@@ -7,7 +7,7 @@ from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import caller, check_arguments, check_int, check_number, check_type
+from minispore.utils.checks import caller, check_bool, check_int, check_number, check_type
 
 
 class ReduceLROnPlateau(StatefulMixin, Callback):
@@ -78,7 +78,7 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
                 f"For '{caller()}', the argument 'factor' must be above 0 and below 1, "
                 f"but got {factor}."
             )
-        check_arguments(ReduceLROnPlateau.__init__, locals())
+        check_bool(verbose, "verbose")
         self.monitor = monitor
         self.factor = factor
         self.patience: int = check_int(patience, "patience", low=0)

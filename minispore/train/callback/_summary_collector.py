@@ -87,6 +87,7 @@ def _histogram_pattern(pattern: object) -> str | None:
     return regular
 
 
+@check_arguments
 class SummaryCollector(Callback):
     """Write the loss, weights, inputs and the graph of a training into event files.
 
@@ -164,7 +165,6 @@ class SummaryCollector(Callback):
     ) -> None:
         super().__init__()
         arguments = dict(locals())
-        check_arguments(SummaryCollector.__init__, arguments)
         self._folder = check_folder(summary_dir, "summary_dir")
         for name in ("collect_freq", "num_process", "collect_tensor_freq", "max_file_size"):
             if arguments[name] is not None:

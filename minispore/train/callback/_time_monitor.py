@@ -26,6 +26,7 @@ class _Stopwatch:
         self._waiting_since = perf_counter()
 
 
+@check_arguments
 class TimeMonitor(Callback):
     """Print the duration of each epoch and its mean time per step, in milliseconds.
 
@@ -54,7 +55,6 @@ class TimeMonitor(Callback):
 
     def __init__(self, data_size: int | None = None, data_time: bool = False) -> None:
         super().__init__()
-        check_arguments(TimeMonitor.__init__, locals())
         if data_size is not None:
             check_int(data_size, "data_size", low=1)
         self.data_size = data_size

@@ -9,7 +9,7 @@ from minispore.common import Parameter
 from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint.storage import by_unique_name
-from minispore.utils.checks import check_arguments, is_mapping
+from minispore.utils.checks import check_bool, check_type, is_mapping
 from minispore.utils.warn import warn_at_caller
 
 Array = npt.NDArray[np.generic]
@@ -61,7 +61,9 @@ def load_param_into_net(
 
     Source: MindSpore's `mindspore.load_param_into_net`.
     """
-    check_arguments(load_param_into_net, locals())
+    check_type(net, Cell, "net")
+    check_bool(strict_load, "strict_load")
+    check_bool(remove_redundancy, "remove_redundancy")
     values = _parameters(parameter_dict)
     targets = by_unique_name(
         ((parameter.name, parameter) for parameter in net.get_parameters()),

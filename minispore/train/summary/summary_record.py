@@ -80,6 +80,7 @@ class _Step(NamedTuple):
         return sum(content.nbytes for content in contents if isinstance(content, np.ndarray))
 
 
+@check_arguments
 class SummaryRecord:
     """Write values of a training into event files for TensorBoard and MindInsight.
 
@@ -145,7 +146,6 @@ class SummaryRecord:
         raise_exception: bool = False,
         export_options: dict[str, str | None] | None = None,
     ) -> None:
-        check_arguments(SummaryRecord.__init__, locals())
         folder = check_folder(log_dir, "log_dir")
         for name, text in (("file_prefix", file_prefix), ("file_suffix", file_suffix)):
             if not re.fullmatch(r"\w[0-9a-zA-Z_.]*", text, re.ASCII):
