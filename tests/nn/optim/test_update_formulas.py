@@ -5,6 +5,7 @@ the results agree up to the rounding of float64.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from inspect import signature
 from math import sqrt
 from typing import Any, ParamSpec, TypeAlias
@@ -46,7 +47,12 @@ def momentum(momentum: float, use_nesterov: bool = False) -> Formula:
 
 
 def adam(
-    beta1: float, beta2: float, eps: float, use_nesterov: bool = False, use_amsgrad: bool = False
+    beta1: float,
+    beta2: float,
+    eps: float,
+    use_nesterov: bool = False,
+    use_amsgrad: bool = False,
+    corrects_bias: bool = True,
 ) -> Formula:
     m = v = v_max = np.zeros(())
     t = 0
@@ -58,7 +64,7 @@ def adam(
         v = beta2 * v + (1 - beta2) * g**2
         v_max = np.maximum(v_max, v)
         mean = beta1 * m + (1 - beta1) * g if use_nesterov else m
-        correction = sqrt(1 - beta2**t) / (1 - beta1**t)
+        correction = sqrt(1 - beta2**t) / (1 - beta1**t) if corrects_bias else 1.0
         return correction * mean / (np.sqrt(v_max if use_amsgrad else v) + eps)
 
     return step
@@ -133,6 +139,7 @@ BETAS: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(("beta1", "beta2", "eps
 FORMULAS: dict[Make, tuple[Callable[..., Formula], dict[str, st.SearchStrategy[Any]]]] = {
     nn.Momentum: (momentum, {"momentum": st.just(0.0) | EIGHTHS, "use_nesterov": SWITCH}),
     nn.Adam: (adam, BETAS | {"use_nesterov": SWITCH, "use_amsgrad": SWITCH}),
+    nn.AdamWeightDecay: (partial(adam, corrects_bias=False), BETAS),
     nn.AdaMax: (adamax, BETAS),
     nn.RMSProp: (rmsprop, {"decay": EIGHTHS, "epsilon": EIGHTHS, "centered": SWITCH}),
     nn.Adagrad: (adagrad, {"accum": EIGHTHS, "update_slots": SWITCH}),
@@ -218,8 +225,11 @@ def test_step_equals_formula(
     expected = normal(0)
     params = parameters(expected)
     given_parameters = params if groups is None else as_groups(params, groups)
+    decouples_decay = make is nn.AdamWeightDecay
+    scale = 1.0 if decouples_decay else scale
+    scaling = {} if decouples_decay else {"loss_scale": scale}
     optimizer = make(
-        given_parameters, learning_rate=RATES, weight_decay=decay, loss_scale=scale, **options
+        given_parameters, learning_rate=RATES, weight_decay=decay, **scaling, **options
     )
     kind = DonatedGradients if donated else tuple
     grads = [normal(seed) for seed in range(1, 1 + len(RATES))]
@@ -234,7 +244,9 @@ def test_step_equals_formula(
         step, w = formula(**options), expected[i]
         for t, gradient in enumerate(grads):
             at = RATES[t] if rate is None else rate[t] if isinstance(rate, list) else rate
-            w = w - at * step(gradient[i] + (default if own is None else own) * w)
+            decayed = (default if own is None else own) * w
+            g = gradient[i]
+            w = w - at * (step(g) + decayed if decouples_decay else step(g + decayed))
         assert np.max(np.abs(floats(parameter) - w)) < 1e-12
 
 
