@@ -43,12 +43,13 @@ FULL_ONLY = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Define `--full`."""
+    """Define `--full` and `--tests-of`."""
     parser.addoption(
         "--full",
         action="store_true",
         help="run all tests, with more random examples; implied by a path",
     )
+    parser.addoption("--tests-of", metavar="NAME", help="print the tests that call a function")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -56,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Run everything in the given paths. Workers of xdist take over the option."""
     if config.args_source is config.ArgsSource.ARGS and not hasattr(config, "workerinput"):
         config.option.full = True
+    if name := config.getoption("tests_of"):
+        config.pluginmanager.register(import_module("tests.helpers.tests_of").TestsOf(name))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

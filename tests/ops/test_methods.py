@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from minispore import Parameter, Tensor, grad, ops
 from minispore.engine.graph import record
 from minispore.utils.checks import as_items
-from tests.ops.test_bad_input import VALID, names_of
+from tests.helpers.public_calls import names_of
+from tests.helpers.valid_arguments import OPERATIONS
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ MAXIMUM = {"sum": 1}
 BOUNDED = {"asin", "acos", "atanh", "arcsin", "arccos", "arctanh"}
 PAIRS = [
     (method, name)
-    for name in VALID
+    for name in OPERATIONS
     if name not in DIFFERENT
     for method in sorted(names_of(getattr(ops, name)))
     if inspect.isfunction(getattr(Tensor, method, None))
@@ -43,7 +44,7 @@ def tensors(value: object) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_method_equals_the_operation_of_its_name(method: str, name: str) -> None:
-    first, *others = VALID[name].values()
+    first, *others = OPERATIONS[name].values()
     assert isinstance(first, Tensor)
     first = first / 8 if name in BOUNDED else first + 1
     # Operands with different values, so that exchanged ones are detected.
@@ -55,7 +56,7 @@ def test_method_equals_the_operation_of_its_name(method: str, name: str) -> None
     minimum = MINIMUM.get(name, sum(p.default is p.empty for p in plain))
     maximum = MAXIMUM.get(name, len(plain))
     named = {
-        p.name: VALID[name][p.name]
+        p.name: OPERATIONS[name][p.name]
         for p in operation
         if p.kind is p.KEYWORD_ONLY and p.name in of_method
     }

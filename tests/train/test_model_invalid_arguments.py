@@ -58,30 +58,6 @@ def network_is_unchanged() -> Iterator[None]:
     assert [each.asnumpy().tobytes() for each in MODEL.train_network.get_parameters()] == before
 
 
-TYPES = {
-    **dict.fromkeys(("epoch", "initial_epoch", "sink_size"), "int"),
-    **dict.fromkeys(("dataset_sink_mode", "valid_dataset_sink_mode", "sink_mode"), "bool"),
-    "resume": "str, PathLike, None",
-    "resume_strict": "bool",
-    "valid_frequency": "int, list",
-    "network": "Cell",
-    "loss_fn": "Cell, function, None",
-    "optimizer": "Optimizer, None",
-    "eval_network": "Cell, None",
-    "metrics": "dict, set, frozenset, None",
-    "amp_level": "str",
-    "boost_level": "str",
-}
-
-
-@given(data=st.data(), name=st.sampled_from(list(TYPES)))
-def test_type_error_names_method_argument_and_value(data: st.DataObject, name: str) -> None:
-    value = data.draw(not_of(TYPES[name]))
-    for method in accepting(name):
-        message = type_message(method, name, TYPES[name], value)
-        assert_refused(TypeError, message, call, method, **{name: value})
-
-
 @given(value=values, valid=st.integers(0, 2))
 def test_type_error_names_container_of_value(value: object, valid: int) -> None:
     if type(value) is not int:
@@ -134,23 +110,6 @@ REFUSED: dict[str, list[tuple[st.SearchStrategy[object], type[Exception], str]]]
         ]
         for name in ("train_dataset", "valid_dataset")
     },
-    **{
-        name: [
-            (
-                st.just(low - 1) | st.integers(max_value=low - 1),
-                ValueError,
-                f"must be at least {low}, but got {{value}}.",
-            )
-        ]
-        for name, low in {"epoch": 1, "initial_epoch": 0, "valid_frequency": 1}.items()
-    },
-    "sink_size": [
-        (
-            st.sampled_from([0, -2]) | st.integers(max_value=-2),
-            ValueError,
-            "must be -1 or positive, but got {value}.",
-        )
-    ],
     "boost_level": [(st.sampled_from(["O1", "O2"]), ValueError, SUPPORTED + "'O0'.")],
     "acc_level": [(st.sampled_from(["O1", None]), ValueError, SUPPORTED + "'O0'.")],
     "keep_batchnorm_fp32": [(st.sampled_from([3, "a"]), ValueError, SUPPORTED + "None.")],
