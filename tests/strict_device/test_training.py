@@ -111,8 +111,8 @@ def test_large_parameter_is_updated_in_one_block(
     from minispore.nn.optim import optimizer as optimizer_module
 
     monkeypatch.setattr(optimizer_module, "BLOCK", 4)
-    plan = optimizer_module.Blocks().of
+    plan = optimizer_module.Blocks().blocks_for
     there, here = Tensor(np.zeros((8, 2))), np.zeros((8, 2))
     assert len(plan(there._data)) == 1
     host: Array = here  # type: ignore[assignment]
-    assert len(optimizer_module.Blocks().of(host)) == 4
+    assert len(optimizer_module.Blocks().blocks_for(host)) == 4

@@ -63,8 +63,9 @@ class Adagrad(Optimizer):
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, total = arrays
+        w, g, step, scratch, s = arrays
         if self.update_slots:
-            xp.add(total, xp.square(g, out=second), out=total)
-        numerator = xp.multiply(g, rate, out=first)
-        xp.subtract(w, xp.divide(numerator, xp.sqrt(total, out=second), out=first), out=w)
+            s += xp.square(g, out=scratch)
+        xp.multiply(g, rate, out=step)
+        step /= xp.sqrt(s, out=scratch)
+        w -= step

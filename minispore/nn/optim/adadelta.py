@@ -6,7 +6,7 @@ from minispore.common.parameter import ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
 from minispore.utils.checks import check_number, check_type
 
 __all__ = ["Adadelta"]
@@ -64,17 +64,14 @@ class Adadelta(Optimizer):
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, square, change = arrays
+        w, g, step, scratch, s, d = arrays
 
-        def average(mean: Array, values: Array) -> None:
-            xp.multiply(mean, self.rho, out=mean)
-            contribution = xp.multiply(xp.square(values, out=second), 1 - self.rho, out=second)
-            xp.add(mean, contribution, out=mean)
+        def root(average: Array) -> Array:
+            return xp.sqrt(xp.add(average, self.epsilon, out=scratch), out=scratch)
 
-        average(square, g)
-        root = xp.sqrt(xp.add(square, self.epsilon, out=second), out=second)
-        step = xp.divide(g, root, out=first)
-        root = xp.sqrt(xp.add(change, self.epsilon, out=second), out=second)
-        xp.multiply(step, root, out=step)
-        average(change, step)
-        xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
+        update_average(xp, s, xp.square(g, out=scratch), self.rho, scratch)
+        xp.divide(g, root(s), out=step)
+        step *= root(d)
+        update_average(xp, d, xp.square(step, out=scratch), self.rho, scratch)
+        step *= rate
+        w -= step

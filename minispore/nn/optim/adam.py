@@ -8,16 +8,10 @@ import numpy as np
 
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.engine.array import Array, DeviceNamespace, device_namespace
+from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import (
-    LearningRate,
-    Optimizer,
-    StepNumbers,
-    host_parameter,
-    scalar_value,
-)
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, update_average
 from minispore.utils.checks import caller, check_bool, check_type
 
 __all__ = ["Adam", "AdamWeightDecay"]
@@ -99,36 +93,31 @@ class Adam(Optimizer):
         self.moment2: ParameterTuple = self._new_state("moment2")
         self.vhat: ParameterTuple = self._new_state("vhat") if use_amsgrad else ParameterTuple(())
 
-    def _numbers(self) -> StepNumbers:
-        rates, decays, kept = self._rates_and_decays()
-        first = multiplied(self.beta1_power, self.beta1)
-        second = multiplied(self.beta2_power, self.beta2)
-        correction = sqrt(1 - second) / (1 - first)
-        rates = [rate * correction for rate in rates]
-        return StepNumbers(rates, decays, kept, powers=(first, second))
+    def _powers(self) -> Sequence[tuple[Parameter, float]]:
+        return (self.beta1_power, self.beta1), (self.beta2_power, self.beta2)
 
-    def _advance(self, numbers: StepNumbers) -> None:
-        for power, value in zip((self.beta1_power, self.beta2_power), numbers.powers, strict=True):
-            set_number(power, value)
-        super()._advance(numbers)
+    def _rate_factor(self, powers: Sequence[float]) -> float:
+        beta1_power, beta2_power = powers
+        return sqrt(1 - beta2_power) / (1 - beta1_power)
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, m, v, *v_max = arrays
-        xp.multiply(v, self.beta2, out=v)
-        xp.add(v, xp.multiply(xp.square(g, out=second), 1 - self.beta2, out=second), out=v)
-        xp.multiply(m, self.beta1, out=m)
-        contribution = xp.multiply(g, 1 - self.beta1, out=first)
-        xp.add(m, contribution, out=m)
+        w, g, step, scratch, m, v, *v_max = arrays
+        update_average(xp, v, xp.square(g, out=scratch), self.beta2, scratch)
+        m *= self.beta1
+        m += xp.multiply(g, 1 - self.beta1, out=step)
         mean = m
         if self.use_nesterov:
-            mean = xp.add(contribution, xp.multiply(m, self.beta1, out=second), out=first)
+            mean = step  # it contains (1 - β₁) * g
+            mean += xp.multiply(m, self.beta1, out=scratch)
         for largest in v_max:
             v = xp.maximum(largest, v, out=largest)
-        root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
-        numerator = xp.multiply(mean, rate, out=first)
-        xp.subtract(w, xp.divide(numerator, root, out=first), out=w)
+        root = xp.sqrt(v, out=scratch)
+        root += self.eps
+        xp.multiply(mean, rate, out=step)
+        step /= root
+        w -= step
 
 
 class AdamWeightDecay(Optimizer):
@@ -184,12 +173,14 @@ class AdamWeightDecay(Optimizer):
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, m, v = arrays
-        for mean, values, beta in ((v, xp.square(g, out=second), self.beta2), (m, g, self.beta1)):
-            xp.multiply(mean, beta, out=mean)
-            xp.add(mean, xp.multiply(values, 1 - beta, out=second), out=mean)
-        root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
-        xp.subtract(w, xp.divide(xp.multiply(m, rate, out=first), root, out=first), out=w)
+        w, g, step, scratch, m, v = arrays
+        update_average(xp, v, xp.square(g, out=scratch), self.beta2, scratch)
+        update_average(xp, m, g, self.beta1, scratch)
+        root = xp.sqrt(v, out=scratch)
+        root += self.eps
+        xp.multiply(m, rate, out=step)
+        step /= root
+        w -= step
 
 
 def check_betas(beta1: float, beta2: float, eps: float) -> None:
@@ -204,13 +195,3 @@ def check_betas(beta1: float, beta2: float, eps: float) -> None:
             raise ValueError(
                 f"For '{caller()}', the argument '{name}' must be {interval}, got {value}."
             )
-
-
-def multiplied(power: Parameter, beta: float) -> float:
-    """Return the next power of a decay rate, which is a float32, rounded to float32."""
-    return float(np.float32(scalar_value(power) * beta))
-
-
-def set_number(parameter: Parameter, value: float) -> None:
-    """Set the only element of a parameter."""
-    device_namespace(parameter._data).copyto(parameter._data, value)

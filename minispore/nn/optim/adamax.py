@@ -9,8 +9,8 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.adam import check_betas, multiplied, set_number
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, StepNumbers, host_parameter
+from minispore.nn.optim.adam import check_betas
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, update_average
 
 __all__ = ["AdaMax"]
 
@@ -69,25 +69,21 @@ class AdaMax(Optimizer):
         self.moment1: ParameterTuple = self._new_state("moment1")
         self.moment2: ParameterTuple = self._new_state("moment2")
 
-    def _numbers(self) -> StepNumbers:
-        rates, decays, kept = self._rates_and_decays()
-        power = multiplied(self.beta1_power, self.beta1)
-        rates = [rate * (1 / (1 - power)) for rate in rates]
-        return StepNumbers(rates, decays, kept, powers=(power,))
+    def _powers(self) -> Sequence[tuple[Parameter, float]]:
+        return ((self.beta1_power, self.beta1),)
 
-    def _advance(self, numbers: StepNumbers) -> None:
-        set_number(self.beta1_power, *numbers.powers)
-        super()._advance(numbers)
+    def _rate_factor(self, powers: Sequence[float]) -> float:
+        (beta1_power,) = powers
+        return 1 / (1 - beta1_power)
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, m, largest = arrays
-        xp.multiply(m, self.beta1, out=m)
-        xp.add(m, xp.multiply(g, 1 - self.beta1, out=second), out=m)
-        xp.maximum(xp.multiply(largest, self.beta2, out=largest), g, out=largest)
-        xp.maximum(largest, xp.multiply(g, -1.0, out=first), out=largest)
-        numerator = xp.multiply(m, rate, out=first)
-        xp.subtract(
-            w, xp.divide(numerator, xp.add(largest, self.eps, out=second), out=first), out=w
-        )
+        w, g, step, scratch, m, u = arrays
+        update_average(xp, m, g, self.beta1, scratch)
+        u *= self.beta2
+        xp.maximum(u, g, out=u)
+        xp.maximum(u, xp.multiply(g, -1.0, out=step), out=u)
+        xp.multiply(m, rate, out=step)
+        step /= xp.add(u, self.eps, out=scratch)
+        w -= step

@@ -7,13 +7,7 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import (
-    LearningRate,
-    Optimizer,
-    StepNumbers,
-    host_parameter,
-    scalar_value,
-)
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter
 from minispore.utils.checks import check_number, check_type
 
 __all__ = ["Momentum"]
@@ -67,15 +61,18 @@ class Momentum(Optimizer):
         self._initial_arguments["momentum"] = momentum
         self.moments: ParameterTuple = self._new_state("moments")
 
-    def _numbers(self) -> StepNumbers:
-        return StepNumbers(*self._rates_and_decays(), scalar_value(self.momentum))
+    def _momentum_parameter(self) -> Parameter:
+        return self.momentum
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, v = arrays
-        xp.add(xp.multiply(v, self._momentum, out=v), g, out=v)
-        step = v
+        w, g, step, scratch, v = arrays
+        momentum = self._momentum
+        v *= momentum
+        v += g
+        direction = v
         if self.use_nesterov:
-            step = xp.add(g, xp.multiply(v, self._momentum, out=second), out=first)
-        xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
+            direction = xp.multiply(v, momentum, out=scratch)
+            direction += g
+        w -= xp.multiply(direction, rate, out=step)

@@ -11,6 +11,7 @@ from minispore.common.dtype import DType, float32, int32
 from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
 from minispore.common.tensor import Tensor, host_tensor
 from minispore.engine.array import (
+    A,
     Array,
     DeviceNamespace,
     Shape,
@@ -155,23 +156,23 @@ class Optimizer(Cell):
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
         numbers = self._blocks.numbers = host_numbers(self._numbers)
-        rates, decays, kept, *_ = numbers
+        rates, decays, shrinkage, *_ = numbers
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
             data = writable(parameter)
             xp = device_namespace(data)
             arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
             if data.ndim == 0:
                 arrays = [xp.reshape(x, (1,)) for x in arrays]
-            for rows, buffer, second in self._blocks.of(arrays[0]):
+            for rows, buffer, scratch in self._blocks.blocks_for(arrays[0]):
                 w, g, *state = arrays if rows is None else [x[rows] for x in arrays]
-                first = g if donated else buffer
+                step = g if donated else buffer
                 if self.loss_scale != 1:
-                    g = xp.multiply(g, 1 / self.loss_scale, out=first)
+                    g = xp.multiply(g, 1 / self.loss_scale, out=step)
                 if decays[i] and self._decouples_decay:
-                    xp.multiply(w, kept[i], out=w)
+                    w *= shrinkage[i]
                 elif decays[i]:
-                    g = xp.add(g, xp.multiply(w, decays[i], out=second), out=first)
-                self._update(xp, i, (w, g, first, second, *state), rates[i])
+                    g = xp.add(g, xp.multiply(w, decays[i], out=scratch), out=step)
+                self._update(xp, i, (w, g, step, scratch, *state), rates[i])
         commit_numbers(self._advance, numbers)
         return self._done
 
@@ -235,21 +236,50 @@ class Optimizer(Cell):
         All numbers that change from step to step are computed here: `_update` must not compute with
         them, since a captured step computes the arrays only.
         """
-        return StepNumbers(*self._rates_and_decays())
-
-    def _rates_and_decays(self) -> tuple[list[float], list[float], list[float]]:
-        """Return the first three fields of `StepNumbers`."""
         rates = self._current_values(self._rates)
         decays = self._current_values(self._decays)
-        kept = rates
+        shrinkage = rates
         if self._decouples_decay:
-            kept = [1 - rate * decay for rate, decay in zip(rates, decays, strict=True)]
-        return rates, decays, kept
+            shrinkage = [1 - rate * decay for rate, decay in zip(rates, decays, strict=True)]
+        momentum_parameter, powers = self._momentum_parameter(), self._powers()
+        momentum: float = 0.0
+        is_first_step: Sequence[bool] = ()
+        if momentum_parameter is not None and (momentum := scalar_value(momentum_parameter)):
+            is_first_step = [_is_set(flag._data) for flag in self._first_step_flags()]
+        next_powers: Sequence[float] = ()
+        if powers:
+            # Rounded to float32, in which they are stored.
+            next_powers = [float(np.float32(scalar_value(power) * beta)) for power, beta in powers]
+            factor = self._rate_factor(next_powers)
+            rates = [rate * factor for rate in rates]
+        return StepNumbers(rates, decays, shrinkage, momentum, is_first_step, next_powers)
+
+    def _momentum_parameter(self) -> Parameter | None:
+        """Return the parameter that holds the momentum, if there is momentum."""
+        return None
+
+    def _first_step_flags(self) -> Sequence[Parameter]:
+        """Return a parameter of ones for each of `parameters`, which the first step sets to 0."""
+        return ()
+
+    def _powers(self) -> Sequence[tuple[Parameter, float]]:
+        """Return the powers of decay rates that are parameters, each with its decay rate."""
+        return ()
+
+    def _rate_factor(self, powers: Sequence[float]) -> float:
+        """Return a factor of the learning rates, a function of the present `_powers`."""
+        return 1.0
 
     def _advance(self, numbers: "StepNumbers") -> None:
         """Store what the numbers of the next step depend on, after the parameters are updated."""
+        if numbers.powers:
+            for (power, _), value in zip(self._powers(), numbers.powers, strict=True):
+                device_namespace(power._data).copyto(power._data, value)
+        if any(numbers.is_first_step):
+            for flag in self._first_step_flags():
+                device_namespace(flag._data).copyto(flag._data, 0.0)
         step = self.global_step._data
-        device_namespace(step).add(step, 1, out=step)
+        step += 1
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -262,7 +292,7 @@ class Optimizer(Cell):
             arrays: The parameter; its gradient, with loss scale and weight decay applied; two
                 arrays for intermediate results, the first of which may be the gradient's memory;
                 and the parameter's arrays made by `_new_state`.
-            rate: The learning rate, with the factors that `_numbers` has applied.
+            rate: The learning rate, multiplied by `_rate_factor`.
         """
         return _update_not_defined(self)
 
@@ -329,7 +359,7 @@ class StepNumbers(NamedTuple):
     Attributes:
         rates: The learning rate of each parameter, and further factors of the step.
         decays: The weight decay of each parameter.
-        kept: The factor of each weight, if weights decay apart from their gradients.
+        shrinkage: The factor of each weight, if weights decay apart from their gradients.
         momentum: The factor of the momentum.
         is_first_step: Whether the step is the first of each parameter.
         powers: The powers of decay rates, to be stored after the step.
@@ -337,7 +367,7 @@ class StepNumbers(NamedTuple):
 
     rates: Sequence[float]
     decays: Sequence[float]
-    kept: Sequence[float]
+    shrinkage: Sequence[float]
     momentum: float = 0.0
     is_first_step: Sequence[bool] = ()
     powers: Sequence[float] = ()
@@ -347,8 +377,8 @@ class Block(NamedTuple):
     """Some rows of an array (None for all), and two scratch arrays of their shape."""
 
     rows: slice | None
-    first: Array
-    second: Array
+    step: Array
+    scratch: Array
 
 
 class Blocks:
@@ -370,7 +400,7 @@ class Blocks:
         # Copies allocate their own scratch memory.
         return Blocks, ()
 
-    def of(self, x: Array) -> list[Block]:
+    def blocks_for(self, x: Array) -> list[Block]:
         """Return the blocks of `x`, which must have at least one axis."""
         key = x.shape, x.dtype
         plan = self._plans.get(key)
@@ -438,6 +468,28 @@ def host_parameter(values: object, dtype: DType, name: str) -> Parameter:
 def scalar_value(x: Tensor) -> float:
     """Return the only element of `x`."""
     return float(to_host(x._data).item())
+
+
+def update_average(
+    xp: DeviceNamespace[A], mean: A, values: A, decay_rate: float, scratch: A
+) -> None:
+    """Set `mean` to `decay_rate * mean + (1 - decay_rate) * values`.
+
+    Args:
+        xp: The library of the arrays.
+        mean: An exponential moving average.
+        values: The new values.
+        decay_rate: The decay rate.
+        scratch: Memory for an intermediate result, which may be that of `values`.
+    """
+    mean *= decay_rate
+    mean += xp.multiply(values, 1 - decay_rate, out=scratch)
+
+
+def _is_set(flag: Array) -> bool:
+    """Return whether an array of equal numbers is not 0."""
+    on_host = to_host(flag)
+    return on_host.size > 0 and bool(on_host.flat[0] != 0)
 
 
 def _combined(rates: list[Parameter | LearningRateSchedule]) -> ParameterTuple | Cell:

@@ -6,7 +6,7 @@ from minispore.common.parameter import ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
 from minispore.utils.checks import check_bool, check_number, check_type
 
 __all__ = ["RMSProp"]
@@ -79,17 +79,15 @@ class RMSProp(Optimizer):
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, *means, square, m = arrays
-        for mean in means:
-            xp.multiply(mean, self.decay, out=mean)
-            xp.add(mean, xp.multiply(g, 1 - self.decay, out=second), out=mean)
-        xp.multiply(square, self.decay, out=square)
-        contribution = xp.multiply(xp.square(g, out=second), 1 - self.decay, out=second)
-        xp.add(square, contribution, out=square)
-        variance = square
-        for mean in means:
-            variance = xp.subtract(square, xp.square(mean, out=second), out=second)
-        root = xp.sqrt(xp.add(variance, self.epsilon, out=second), out=second)
-        step = xp.divide(xp.multiply(g, rate, out=first), root, out=first)
-        xp.add(xp.multiply(m, self.momentum, out=m), step, out=m)
-        xp.subtract(w, m, out=w)
+        w, g, step, scratch, *g_mean, s, m = arrays
+        update_average(xp, s, xp.square(g, out=scratch), self.decay, scratch)
+        variance = s
+        for mean in g_mean:
+            update_average(xp, mean, g, self.decay, scratch)
+            variance = xp.subtract(s, xp.square(mean, out=scratch), out=scratch)
+        root = xp.sqrt(xp.add(variance, self.epsilon, out=scratch), out=scratch)
+        xp.multiply(g, rate, out=step)
+        step /= root
+        m *= self.momentum
+        m += step
+        w -= m

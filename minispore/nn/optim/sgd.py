@@ -6,16 +6,10 @@ import numpy as np
 
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.engine.array import Array, DeviceNamespace, device_namespace, to_host
+from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import (
-    LearningRate,
-    Optimizer,
-    StepNumbers,
-    host_parameter,
-    scalar_value,
-)
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter
 from minispore.utils.checks import check_number, check_type
 
 __all__ = ["SGD"]
@@ -88,37 +82,26 @@ class SGD(Optimizer):
             for each in self.parameters
         )
 
-    def _numbers(self) -> StepNumbers:
-        momentum = scalar_value(self.momentum)
-        is_first_step = [_is_set(stat._data) for stat in self.stat] if momentum else ()
-        return StepNumbers(*self._rates_and_decays(), momentum, is_first_step)
+    def _momentum_parameter(self) -> Parameter:
+        return self.momentum
 
-    def _advance(self, numbers: StepNumbers) -> None:
-        if any(numbers.is_first_step):
-            for stat, is_first in zip(self.stat, numbers.is_first_step, strict=True):
-                if is_first:
-                    device_namespace(stat._data).copyto(stat._data, 0.0)
-        super()._advance(numbers)
+    def _first_step_flags(self) -> ParameterTuple:
+        return self.stat
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        w, g, first, second, v = arrays
-        step = g
-        if self._momentum:
+        w, g, step, scratch, v = arrays
+        momentum = self._momentum
+        direction = g
+        if momentum:
             if self._is_first_step[i]:
                 xp.copyto(v, g)
             else:
-                xp.multiply(v, self._momentum, out=v)
-                dampened = xp.multiply(g, 1 - self.dampening, out=second) if self.dampening else g
-                xp.add(v, dampened, out=v)
-            step = v
+                v *= momentum
+                v += xp.multiply(g, 1 - self.dampening, out=scratch) if self.dampening else g
+            direction = v
             if self.nesterov:
-                step = xp.add(g, xp.multiply(v, self._momentum, out=second), out=first)
-        xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
-
-
-def _is_set(stat: Array) -> bool:
-    """Return whether an array of equal numbers is not 0."""
-    on_host = to_host(stat)
-    return on_host.size > 0 and bool(on_host.flat[0] != 0)
+                direction = xp.multiply(v, momentum, out=scratch)
+                direction += g
+        w -= xp.multiply(direction, rate, out=step)

@@ -310,7 +310,7 @@ def test_blocks_are_as_large_as_allowed(shape: tuple[int, ...], limit: int, on_h
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimizer_module, "BLOCK", limit)
         patch.setattr(optimizer_module, "is_host", lambda array: array is x and on_host)
-        blocks = Blocks().of(x)
+        blocks = Blocks().blocks_for(x)
     parts = [x if block.rows is None else x[block.rows] for block in blocks]
     assert np.array_equal(np.concatenate([x[:0], *parts]), x)
     assert [block.rows is None for block in blocks] == [part.shape == shape for part in parts]
@@ -324,9 +324,9 @@ def test_blocks_are_as_large_as_allowed(shape: tuple[int, ...], limit: int, on_h
         assert all(len(part) == rows for part in parts[:-1])
         assert (rows + 1) * max(1, row) > limit
     for block, part in zip(blocks, parts, strict=True):
-        assert block.first.shape == block.second.shape == part.shape
-        assert block.first.dtype == block.second.dtype == x.dtype
-        assert not np.shares_memory(block.first, block.second)
+        assert block.step.shape == block.scratch.shape == part.shape
+        assert block.step.dtype == block.scratch.dtype == x.dtype
+        assert not np.shares_memory(block.step, block.scratch)
 
 
 def test_scratch_is_shared_by_all_parameters_of_a_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,9 +335,9 @@ def test_scratch_is_shared_by_all_parameters_of_a_dtype(monkeypatch: pytest.Monk
 
     def scratch(*shape: int, dtype: type[np.generic] = np.float32) -> NDArray[np.generic]:
         x: Any = np.ones(shape, dtype)
-        block = blocks.of(x)[0]
-        assert blocks.of(x + 1)[0] is block
-        base = np.asarray(block.first).base
+        block = blocks.blocks_for(x)[0]
+        assert blocks.blocks_for(x + 1)[0] is block
+        base = np.asarray(block.step).base
         assert base is not None
         return base
 
