@@ -89,6 +89,16 @@ def test_dropout2d_drops_channels_independently(p: float, seed: int) -> None:
     assert_frequency(dropped, p)
     assert_frequency(dropped[::2] & dropped[1::2], p**2)
     assert_frequency(dropped[:, ::2] & dropped[:, 1::2], p**2)
+    x = ops.ones((2, 3, 1, 1))
+    assert nn.Dropout2d(p).set_train(False)(x) is x
+
+
+@pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT", "SYMMETRIC"])
+def test_pad_equals_numpys(mode: str) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    paddings = ((1, 0), (1, 2))
+    expected = np.pad(x, paddings, mode.lower())  # type: ignore[call-overload]
+    assert nn.Pad(paddings, mode)(Tensor(x)).tolist() == expected.tolist()
 
 
 def test_dropout_of_nothing_returns_its_input() -> None:

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
@@ -60,6 +60,7 @@ def apply(cells: list[nn.Cell] | nn.SequentialCell, kind: str, at: int, new: nn.
 
 
 @given(st.integers(0, 4), st.lists(operation, max_size=8), st.booleans())
+@example(3, [("insert", 0), ("insert", -1), ("set", -1), ("delete", -2), ("append", 0)], True)
 def test_container_behaves_like_a_list(
     start: int, operations: list[tuple[str, int]], in_network: bool
 ) -> None:
@@ -94,6 +95,7 @@ attribute = st.tuples(
 
 
 @given(st.lists(attribute, max_size=8))
+@example([("assign", "a"), ("assign", "b"), ("none", "a"), ("insert_child", "1")])
 def test_cells_are_the_cell_attributes(changes: list[tuple[str, str]]) -> None:
     cells: Any = nn.CellList([dense()])
     copied_from: Any = nn.CellList()

@@ -105,6 +105,20 @@ def test_initial_kernels_and_biases_are_uniform(group: int, size: int, seed: int
         assert_uniform(values, 1 / sqrt(4 // group * size**2))
 
 
+def test_initial_values_may_be_given() -> None:
+    kernel = Tensor(of(0, 2, 1, 3))
+    plane = kernel.expand_dims(2)
+    for layer in (
+        nn.Conv1d(1, 2, 3, has_bias=True, weight_init=kernel, bias_init="ones", dtype=ms.float64),
+        nn.Conv2d(1, 2, (1, 3), 1, "same", 0, 1, 1, True, plane, "ones", dtype=ms.float64),
+    ):
+        assert layer.weight.tolist() == plane.tolist()
+        assert layer.bias is not None
+        assert layer.bias.tolist() == [1.0, 1.0]
+    assert nn.Conv2d(1, 1, 1, weight_init=0.5).weight.tolist() == [[[[0.5]]]]
+    assert nn.Conv2d(1, 1, 1).bias is None
+
+
 @pytest.mark.parametrize("images", [(3, 4, 8, 8), (8, 8, 3, 4)])
 def test_peak_memory_is_bounded(
     images: tuple[int, int, int, int],

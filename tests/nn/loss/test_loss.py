@@ -123,6 +123,12 @@ def test_cross_entropy_of_one_sample(label: Tensor, expected: float) -> None:
     assert float(loss) == pytest.approx(expected)
 
 
+def test_hinge_embedding_loss_does_not_count_the_label_0() -> None:
+    loss = nn.HingeEmbeddingLoss(2.0, "none")
+    outputs, labels = Tensor([0.5, 0.5, 0.5, 3.0]), Tensor([1.0, -1.0, 0.0, -1.0])
+    assert loss(outputs, labels).tolist() == [0.5, 1.5, 0.0, 0.0]
+
+
 def test_second_derivatives() -> None:
     loss = nn.BCEWithLogitsLoss("sum")
 
