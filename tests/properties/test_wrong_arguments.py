@@ -26,6 +26,7 @@ import pytest
 
 import minispore as ms
 from minispore import Tensor, nn
+from minispore.train.serialization import wait_for_saves
 from minispore.utils.checks import as_items, describe_value, is_iterable
 from tests.helpers.public_calls import PACKAGES, Call, calls, names_of
 from tests.helpers.valid_arguments import HUGE, VALUES
@@ -94,6 +95,7 @@ def error_of(call: Call, argument: str, value: object) -> Exception | None:
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
             call.run(**call.arguments | {argument: value})
+            wait_for_saves()
     except ERRORS as error:
         return error
     return None
