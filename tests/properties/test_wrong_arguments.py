@@ -73,6 +73,8 @@ EXEMPT: dict[str, set[str]] = {
 
 def fits(value: Any, annotation: Any) -> bool:  # noqa: ANN401
     """Return whether an annotation includes a value; a bool is no number, a str no sequence."""
+    # numpy's NDArray is a `type` alias from Python 3.12 on.
+    annotation = getattr(annotation, "__value__", annotation)
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in {Union, UnionType}:
         return any(fits(value, option) for option in inner)
