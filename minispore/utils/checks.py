@@ -120,7 +120,8 @@ def check_arguments(cls: type[T]) -> type[T]:
     """Make the constructor of a class check each argument against its annotation.
 
     A bool is no number, `float` also accepts an int, and `tuple` a list. The items of a `Sequence`
-    or `list` are checked, too; of other generic types only the class is checked.
+    or `list` are checked, too; of other generic types only the class is checked. An annotation that
+    is no type, such as a `Literal`, accepts everything.
 
     Args:
         cls: The class.
@@ -168,7 +169,7 @@ def _has_type(value: object, hint: object) -> bool:
     kinds = _kinds(hint)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds[0] is int):
         return False
-    if origin and isinstance(value, str | bytes):  # no sequence of str
+    if isinstance(origin, type) and isinstance(value, str | bytes):  # no sequence of str
         return False
     items = value if origin in _WITH_CHECKED_ITEMS and is_iterable(value) else ()
     return all(_has_type(item, inner[0]) for item in items)
@@ -176,7 +177,7 @@ def _has_type(value: object, hint: object) -> bool:
 
 def _kinds(hint: object) -> tuple[type, ...]:
     kind: object = get_origin(hint) or hint
-    return _ACCEPTED.get(kind, (kind,) if isinstance(kind, type) else ())
+    return _ACCEPTED.get(kind, (kind if isinstance(kind, type) else object,))
 
 
 def _type_names(hint: object) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import isnan, nan
 from types import NoneType
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ class Schedule:
         counts: Sequence[int] | None = (),
         pair: tuple[int, int] = (0, 0),
         anything: object = None,
+        mode: Literal["min", "max"] = "min",
     ) -> None: ...
 
 
@@ -95,7 +97,7 @@ def test_check_arguments_accepts_the_annotated_types(name: str, value: object) -
     )
     actual = refusal(lambda: Schedule(**{name: value}))  # type: ignore[arg-type]
     assert actual == (None if is_a(value, types) else message)
-    Schedule(anything=value)
+    Schedule(anything=value, mode=value)  # type: ignore[arg-type]
 
 
 @given(st.lists(ANYTHING) | st.lists(ANYTHING).map(tuple) | ANYTHING)
