@@ -125,7 +125,7 @@ _MAY_HOLD_TENSORS: tuple[type, ...] = (Variable, tuple)
 # The flag of classes whose instances keep their class, and that cannot be changed.
 _IMMUTABLE_TYPE: Final = 1 << 8
 # Attributes of cells that a step does not read unless its code names them.
-_UNREAD: Final = frozenset(["_flags", "_initial_arguments", "_listed"])
+_UNREAD: Final = frozenset(["_flags", "_initial_arguments", "_names_in_parameter_tuples"])
 # Longer containers would take longer to compare than a step takes to run.
 _MAX_ITEMS: Final = 10_000
 _BUILTINS: Final[dict[str, object]] = builtins.__dict__

@@ -57,7 +57,7 @@ class HooksMixin:
 
     # Whether a call only runs `construct`. It is False until __init__ has run, so that a call can
     # check whether it has.
-    _plain: bool = False
+    _calls_construct_directly: bool = False
     # The type in which `construct` computes, if `Cell.to_float` has set it, and whether parameters
     # are cast to it.
     _float_type: DType | None = None
@@ -84,7 +84,7 @@ class HooksMixin:
         self._check_init("a hook is registered")
         if not callable(hook):
             raise TypeError(f"A hook must be callable, but got {describe_value(hook)}.")
-        self._plain = False
+        self._calls_construct_directly = False
         if self._hooks is None:
             self._hooks = {}
         entries = self._hooks.setdefault(kind, [])
@@ -184,8 +184,8 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     # The gradients of the outputs, for the backward hooks.
     grad_outputs: list[tuple[Tensor, ...]] = []
     before, after = hooks.get("backward_pre", ()), hooks.get("backward", ())
-    gated = is_recording() and bool(before or after)
-    inputs = _gate_inputs(cell, after, args, grad_outputs) if gated else args
+    has_backward_hooks = is_recording() and bool(before or after)
+    inputs = _with_input_hooks(cell, after, args, grad_outputs) if has_backward_hooks else args
     try:
         output = _construct(cell, inputs, kwargs)
         for entry in hooks.get("forward", ()):
@@ -195,7 +195,7 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
             if entry.always_call:
                 _run_forward_hook(cell, entry, args, kwargs, None)
         raise
-    return _gate_outputs(cell, before, output, grad_outputs) if gated else output
+    return _with_output_hooks(cell, before, output, grad_outputs) if has_backward_hooks else output
 
 
 def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
@@ -291,7 +291,7 @@ def _run_forward_hook(
     return output if result is None else result
 
 
-def _gate_inputs(
+def _with_input_hooks(
     cell: HooksMixin,
     entries: Sequence[Entry],
     args: Args,
@@ -307,10 +307,10 @@ def _gate_inputs(
             gradients = _checked_gradients(gradients, result, "backward hook")
         return gradients
 
-    return as_tuple(_gate(args, backward))
+    return as_tuple(_with_vjp(args, backward))
 
 
-def _gate_outputs(
+def _with_output_hooks(
     cell: HooksMixin,
     entries: Sequence[Entry],
     output: object,
@@ -325,10 +325,10 @@ def _gate_outputs(
         grad_outputs[:] = [gradients]
         return gradients
 
-    return _gate(output, backward)
+    return _with_vjp(output, backward)
 
 
-def _gate(values: object, backward: Backward) -> object:
+def _with_vjp(values: object, backward: Backward) -> object:
     """Return `values`, whose gradients are replaced by `backward` of them."""
     tensors = _tensors(values)
     if not tensors:

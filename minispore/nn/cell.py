@@ -115,7 +115,14 @@ class Cell(HooksMixin):
     # For a resume, which compares the others: attributes that follow from others (as names of
     # parameters do), are described otherwise, or have no effect on a call.
     _not_compared: ClassVar[tuple[str, ...]] = (
-        *("_auto_prefix", "_param_prefix", "_listed", "_flags", "_inputs", "_plain"),
+        *(
+            "_auto_prefix",
+            "_param_prefix",
+            "_names_in_parameter_tuples",
+            "_flags",
+            "_inputs",
+            "_calls_construct_directly",
+        ),
         "requires_grad",
     )
 
@@ -134,10 +141,10 @@ class Cell(HooksMixin):
         self._auto_prefix = bool(auto_prefix)
         self._param_prefix = ""
         # The names of the parameters in ParameterTuple attributes when they were assigned.
-        self._listed: dict[str, tuple[str, ...]] = {}
+        self._names_in_parameter_tuples: dict[str, tuple[str, ...]] = {}
         self._flags: dict[str, object] = {}
         self._inputs: tuple[object, ...] | dict[str, object] | None = None
-        self._plain = not hasattr(type(self), "bprop")
+        self._calls_construct_directly = not hasattr(type(self), "bprop")
         self.add_flags(**flags or {})
 
     @overload
@@ -147,7 +154,7 @@ class Cell(HooksMixin):
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Run `construct` and the hooks; a note on an error names the innermost cell."""
         try:
-            if self._plain:
+            if self._calls_construct_directly:
                 return self.construct(*args, **kwargs)
             self._check_init("being called")
             return call(self, args, kwargs)
@@ -171,7 +178,7 @@ class Cell(HooksMixin):
                 value.update_parameters_name(f"{name}.")
         elif isinstance(value, ParameterTuple):
             self._check_init(f"the parameters '{name}' are assigned")
-            self._listed[name] = tuple(parameter.name for parameter in value)
+            self._names_in_parameter_tuples[name] = tuple(parameter.name for parameter in value)
         elif value is not None:
             old = self.__dict__.get(name)
             if isinstance(old, Parameter) and isinstance(value, Tensor):
@@ -186,7 +193,7 @@ class Cell(HooksMixin):
         object.__setattr__(self, name, value)
 
     def _check_init(self, when: str) -> None:
-        if "_listed" not in self.__dict__:
+        if "_names_in_parameter_tuples" not in self.__dict__:
             raise AttributeError(
                 f"For '{type(self).__name__}', 'super().__init__()' must be called before {when}."
             )
@@ -255,7 +262,7 @@ class Cell(HooksMixin):
             if isinstance(value, Parameter):
                 yield name, value
             elif isinstance(value, ParameterTuple):
-                yield from zip(self._listed[name], value, strict=True)
+                yield from zip(self._names_in_parameter_tuples[name], value, strict=True)
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """Yield each parameter once; without `expand`, only this cell's own parameters."""
@@ -467,7 +474,7 @@ class Cell(HooksMixin):
         check_one_of(dst_type, (float16, float32), "dst_type")
         for _, cell in self.cells_and_names():
             cell._float_type = dst_type
-            cell._plain = False
+            cell._calls_construct_directly = False
         return self
 
     @overload
@@ -528,7 +535,7 @@ class Cell(HooksMixin):
         return ""
 
     def __repr__(self) -> str:
-        if "_listed" not in self.__dict__:
+        if "_names_in_parameter_tuples" not in self.__dict__:
             return object.__repr__(self)
         extra = self.extend_repr()
         children = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._children()]

@@ -42,9 +42,9 @@ def values(tensors: tuple[Tensor, ...]) -> list[object]:
 
 def test_call_without_hooks_only_runs_construct() -> None:
     cell = Product()
-    assert cell._plain
+    assert cell._calls_construct_directly
     handle = cell.register_forward_hook(lambda *_: None)
-    assert not cell._plain
+    assert not cell._calls_construct_directly
     handle.remove()
     assert cell(X, Y).tolist() == [15, 42]
 
