@@ -265,7 +265,7 @@ LESSON = Lesson(
                  'raise WireError(f"it ends inside the record that begins at byte {start}")',
                  "return data"),
                 ("as many bytes are read at once as the prefix announces",
-                 "min(_PIECE, left)", "left"),
+                 "min(_PIECE, remaining)", "remaining"),
             ),
         ),
     ),
@@ -281,7 +281,7 @@ LESSON = Lesson(
         Keep the offset of the current record in a variable: a record is 16 bytes longer than its
         data. stream.read(n) returns less than n bytes only at the end of the stream.
 
-        In _data: while bytes are left, read min(_PIECE, left) of them, append them to a list, and
+        In _data: while bytes remain, read min(_PIECE, remaining) of them, append them to a list, and
         stop if there are none. Then read the four bytes of the checksum; if there are fewer, or
         data is missing, the stream ends inside the record; if they are not struct.pack("<I",
         masked_crc32c(data)), the record is damaged.
