@@ -281,8 +281,8 @@ LESSON = Lesson(
         Keep the offset of the current record in a variable: a record is 16 bytes longer than its
         data. stream.read(n) returns less than n bytes only at the end of the stream.
 
-        In _data: while bytes remain, read min(_PIECE, remaining) of them, append them to a list, and
-        stop if there are none. Then read the four bytes of the checksum; if there are fewer, or
+        In _data: while bytes remain, read min(_PIECE, remaining) of them, append them to a list,
+        and stop if there are none. Then read the four bytes of the checksum; if there are fewer, or
         data is missing, the stream ends inside the record; if they are not struct.pack("<I",
         masked_crc32c(data)), the record is damaged.
         """,
