@@ -24,6 +24,23 @@ OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "sklearn", 
 SLOW = {"testing", "inspect", "14-properties"}
 
 
+# What the programs of a page must print, in this order.
+PRINTED = {
+    "callbacks": (
+        *("epoch 1 of 3", "epoch 2 of 3", "epoch 3 of 3", "updates: 2\n", "8 losses\n"),
+        "noise in the last epoch: 0.2\n",
+    ),
+    "data": (
+        *("(64, 1, 28, 28) Int32\n", "[0, 4, 16, 0, 4, 16]\n", "(28, 28, 1) "),
+        *["(64, 28, 28, 1)\n"] * 3,
+    ),
+    "extend": ("equal: True\n",),
+    "graph_mode": ("1 observed, 2 captured, 7 replayed, 0 eager", "3 replayed, 0 eager"),
+    "metrics": ("'accuracy': 0.9", "matrix\n[[", "F1 of each class\n[0.9", "0.75\n", "0.5\n")
+    + ("{'within one': 1.0}\n",) * 2,
+}
+
+
 class Cell(TypedDict):
     cell_type: str
     source: list[str]
@@ -62,7 +79,10 @@ def _mode() -> Iterator[None]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_notebook_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text("utf-8")
@@ -78,6 +98,10 @@ def test_notebook_of_a_page_runs(
             # Such a program begins with its imports.
             if error.name not in OPTIONAL:
                 raise
+    printed = capsys.readouterr().out
+    for expected in PRINTED.get(page.stem, ()):
+        assert expected in printed
+        printed = printed.partition(expected)[2]
 
 
 def test_learn_notebook_writes_a_lesson_once(
