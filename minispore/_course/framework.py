@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -316,7 +316,7 @@ class _Progress(Callback):
     def trigger(self, run_context: RunContext) -> None:
         """Report the epoch."""
         params = run_context.original_args()
-        metrics = params.get("metrics") or {}
+        metrics: Mapping[str, float] = params.get("metrics") or {}
         accuracy = f", accuracy {metrics['accuracy']:.1%}" if "accuracy" in metrics else ""
         seconds = time.perf_counter() - self._start
         loss = float(np.asarray(params.net_outputs))

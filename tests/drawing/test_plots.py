@@ -1,7 +1,10 @@
-"""Drawings of curves and of images: each value and each pixel is where it belongs."""
+"""Curves, images and the digit pad: each value, pixel and weight is where it belongs."""
 
+import base64
+import json
 import math
 import re
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -10,8 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.drawing import draw_curves, draw_images
-from minispore.utils.arrays import UInt8Array
+from minispore.drawing import digit_pad, draw_curves, draw_images
+from minispore.utils.arrays import Float64Array, UInt8Array
 from tests.helpers.refusals import Refusal, refusals
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -113,12 +116,35 @@ def test_pixels_are_drawn_as_dark_as_they_are(images: UInt8Array, has_captions: 
     assert coloured == [i in marked for i in range(len(captions))]
 
 
+layers = st.lists(st.integers(1, 3), max_size=2).flatmap(
+    lambda sizes: st.tuples(
+        *(
+            hnp.arrays(np.float64, shape, elements=st.floats(-9, 9))
+            for n, m in pairwise([784, *sizes, 10])
+            for shape in ((n, m), (m,))
+        )
+    )
+)
+
+
+@given(layers)
+def test_pad_has_the_weights_rounded_to_eight_bits(weights: tuple[Float64Array, ...]) -> None:
+    (text,) = re.findall(r"const layers = (.*);", digit_pad(weights))
+    for weight, held in zip(weights, json.loads(text), strict=True):
+        data = np.frombuffer(base64.b64decode(held["data"]), np.int8).reshape(held["shape"])
+        assert np.all(np.abs(data * held["scale"] - weight) <= np.abs(weight).max() / 250)
+
+
 INVALID = """
 draw_curves({})  # ValueError: 'curves' | 1 to 3 curves | 0
 draw_curves({name: [1.0] for name in "abcd"})  # ValueError: 'curves' | 1 to 3 curves | 4
 draw_curves({"a": [1.0]}, log="z")  # ValueError: 'log' | 'x', 'y' or 'xy' | 'z'
 draw_curves({"a": [1.0]}, [1.0, 2.0])  # ValueError: for each position | 2 positions | 1 values
 draw_curves({"a": [math.nan]})  # ValueError: 'curves' | no point
+digit_pad([])  # ValueError: 'weights' | (784, n) | none
+digit_pad([np.zeros((784, 9)), np.zeros(9)])  # ValueError: 'weights' | (10,) | (784, 9), (9,)
+digit_pad([np.zeros((784, 10))])  # ValueError: 'weights' | (10,) | (784, 10)
+digit_pad([np.zeros((784, 10)), 1.0])  # ValueError: 'weights' | (10,) | (784, 10), ()
 draw_images(np.zeros((2, 2)))  # ValueError: 'images' | (n, height, width) | (2, 2)
 draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
 """
@@ -126,4 +152,5 @@ draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
 
 @pytest.mark.parametrize("refusal", refusals(INVALID))
 def test_wrong_arguments_raise(refusal: Refusal) -> None:
-    refusal.check({"draw_curves": draw_curves, "draw_images": draw_images, "math": math, "np": np})
+    names = {"draw_curves": draw_curves, "draw_images": draw_images, "digit_pad": digit_pad}
+    refusal.check({**names, "math": math, "np": np})
