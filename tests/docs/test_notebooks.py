@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 # Libraries that some programs show, and that the tests do not install.
 OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "sklearn", "torch", "wandb"}
 # Their programs take more than a second.
-SLOW = {"testing", "inspect", "14-properties"}
+SLOW = {"00-thirty-lines", "testing", "inspect", "14-properties"}
 
 
 # What the programs of a page must print, in this order.

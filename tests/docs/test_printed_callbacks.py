@@ -130,7 +130,6 @@ NOT_CHECKED = {
     "docs/howto/callbacks.md: Silent": "the definition raises an error",
     "docs/howto/extend.md: StopWithoutProgress": "it is a callback of another library",
     "docs/howto/extend.md: KerasAdapter": "the page checks it",
-    "docs/learn/08-loop.md: EvaluateOnce": "it needs a network with one input",
     "docs/learn/09-observe.md: Weights": DENSE,
     "docs/learn/11-persist.md: SaveAtOnce": "it saves the state of another callback",
     "docs/learn/11-persist.md: Interrupt": "it simulates Ctrl-C",
