@@ -26,6 +26,12 @@ SLOW = {"testing", "inspect", "14-properties"}
 
 # What the programs of a page must print, in this order.
 PRINTED = {
+    "checkpoints": ("True\n", "saved: best-", "inside outside\n"),
+    "fine_tuning": ("not loaded: ['head.weight', 'head.bias']\n",),
+    "images": ("{'accuracy': 0.9", "two is read as two\n"),
+    "problems": ("hidden.weight nan", "scores.weight 0.0", "accuracy 100%\n", "on_train_end\n"),
+    "tables": ("predicted 28",),
+    "texts": ("→ good\n", "→ bad\n"),
     "callbacks": (
         *("epoch 1 of 3", "epoch 2 of 3", "epoch 3 of 3", "updates: 2\n", "8 losses\n"),
         "noise in the last epoch: 0.2\n",
