@@ -4,8 +4,8 @@ A fence `sizes` has lines `layer | package | contents`, and becomes a table with
 code lines of each package. A fence `files` has lines `file | contents`, and becomes a table with
 the code lines of each file. A fence `step` becomes a table with the code lines of each file that
 run in one training step. A fence `benchmarks` has lines `what | compared with`, and becomes a table
-with these rows of benchmarks/README.md, without their targets. `python -m benchmarks.size` prints the sizes of the packages and of the
-step.
+with these rows of benchmarks/README.md, without their targets. `python -m benchmarks.size` prints
+the sizes of the packages and of the step.
 """
 
 import re
