@@ -24,4 +24,4 @@ class Sessions(griffe.Extension):
             text = LITERAL.sub(":", obj.docstring.value)
             obj.docstring.value = SESSION.sub(lambda match: f"```pycon\n{match[0]}\n```", text)
             if text.startswith("MindSpore 1.x's name of "):
-                obj.labels.add("old name")
+                obj.labels.add("legacy")
