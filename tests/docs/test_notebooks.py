@@ -38,6 +38,8 @@ PRINTED = {
         *["(64, 28, 28, 1)\n"] * 3,
     ),
     "extend": ("equal: True\n",),
+    "gradients": ("[10. 20.]\n", "[2.]\n"),
+    "testing": ("resume: ", "KeyboardInterrupt\n"),
     "graph_mode": ("1 observed, 2 captured, 7 replayed, 0 eager", "3 replayed, 0 eager"),
     "metrics": ("'accuracy': 0.9", "matrix\n[[", "F1 of each class\n[0.9", "0.75\n", "0.5\n")
     + ("{'within one': 1.0}\n",) * 2,
