@@ -37,6 +37,7 @@ function equipExercise(place) {
   const stop = button(say("Stop"), name, halt, true);
   const hint = starter(say("Hint"), name, () => act("hint"));
   const solution = starter(say("Solution"), name, () => act("solution"));
+  const train = starter(say("Train"), say("a network with your code"), () => act("run"));
   const reset = starter(say("Start over"), name, () => act("reset"));
   const own = starter(
     say("Continue your solution of lesson {number}", { number: continues }),
@@ -50,7 +51,7 @@ function equipExercise(place) {
   });
 
   const bar = element("div", { className: "run" });
-  bar.append(run, stop, hint, solution, reset, own, state);
+  bar.append(run, stop, hint, solution, train, reset, own, state);
   const progress = element("details", {});
   const summary = element("summary", {});
   const about = element("p", {});
@@ -76,6 +77,7 @@ function equipExercise(place) {
     if (text.value !== own_text) text.value = own_text;
     fit(text);
     const solved = solvedLessons(files);
+    train.hidden = !solved.length;
     solution.hidden = !solved.includes(number);
     reset.hidden = !(file in files);
     own.hidden = file in files || !solved.includes(continues);
@@ -125,10 +127,11 @@ function equipExercise(place) {
     if (action === "reset") {
       state.textContent = say("Your text before is {file}.bak in the exported folder.", { file });
     }
-    if (answer.text) {
-      const part = element("div", { className: action });
+    if (action === "run") output.replaceChildren();
+    for (const shown of [answer.text, ...answer.drawings].filter(Boolean)) {
+      const part = element("div", { className: `of-${action}` });
       output.append(part);
-      show(part, answer.text);
+      show(part, shown);
     }
     if (answer.archive) {
       const href = `data:application/zip;base64,${answer.archive}`;

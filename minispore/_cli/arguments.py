@@ -39,6 +39,7 @@ class Arguments(argparse.Namespace):
         "start",
         "check",
         "watch",
+        "run",
         "hint",
         "solution",
         "reset",
@@ -233,13 +234,14 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         ("start", "write the exercise of a lesson into your folder"),
         ("check", "check your solution"),
         ("watch", "check your solution each time you save it"),
+        ("run", "train a network on digits with the functions that you have written"),
         ("hint", "give a hint, and another one each time"),
         ("solution", "show minispore's own source, after your solution has passed"),
         ("reset", "start an exercise again; your file is kept under another name"),
         ("status", "show your progress, and what is next"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        if name not in {"list", "status"}:
+        if name not in {"list", "run", "status"}:
             action.add_argument(
                 "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
             )

@@ -1,5 +1,6 @@
 """The commands `download`, `learn` and `trace`; each imports what only it needs."""
 
+from functools import partial
 from importlib.util import find_spec
 
 from minispore._cli.arguments import Arguments
@@ -58,6 +59,8 @@ def learn(arguments: Arguments) -> bool:
                 for report in commands.watch(arguments.folder, arguments.number):
                     print(report, flush=True)
                 return True
+            case "run":
+                text, passed = commands.run(arguments.folder, partial(print, flush=True))
             case "status":
                 text = commands.status(arguments.folder)
             case "grade":  # pragma: no branch (the parser accepts no other)

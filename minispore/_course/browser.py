@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Literal, TypedDict
 from zipfile import ZipFile
 
-from minispore._course import CourseError, commands, lessons
+from minispore._course import CourseError, commands, framework, lessons
 from minispore._course.sandbox import MAX_PRINTED, CheckResult
 from minispore._course.verdict import Verdict, judge
 from minispore._course.workspace import Workspace
@@ -38,7 +38,7 @@ class Request(TypedDict):
         chosen: The files to import, each in base64, by their names.
     """
 
-    action: Literal["start", "reset", "hint", "check", "solution", "export", "import"]
+    action: Literal["start", "reset", "hint", "check", "solution", "run", "export", "import"]
     number: int
     files: Files
     chosen: dict[str, str]
@@ -50,12 +50,14 @@ class Answer(TypedDict):
     Attributes:
         files: The folder after the action.
         text: What the learner reads.
+        drawings: The drawings that the learner sees.
         archive: The exported folder as a zip archive in base64, otherwise "".
         error: Whether the action failed.
     """
 
     files: Files
     text: str
+    drawings: list[str]
     archive: str
     error: bool
 
@@ -71,7 +73,9 @@ def answer(request: str, report: Callable[[str], object]) -> str:
         An `Answer` as JSON.
     """
     fields: Request = json.loads(request)
-    made: Answer = {"files": fields["files"], "text": "", "archive": "", "error": False}
+    made: Answer = {
+        "files": fields["files"], "text": "", "drawings": [], "archive": "", "error": False
+    }  # fmt: skip
     try:
         if fields["action"] == "import":
             made["files"] = read_chosen(
@@ -83,7 +87,9 @@ def answer(request: str, report: Callable[[str], object]) -> str:
             with TemporaryDirectory() as temporary:
                 folder = Path(temporary, FOLDER)
                 write_files(folder, fields["files"])
-                made["text"] = _act(fields["action"], folder, fields["number"], report)
+                made["text"], made["drawings"] = _act(
+                    fields["action"], folder, fields["number"], report
+                )
                 made["files"] = read_files(folder)
     except CourseError as error:
         made["text"], made["error"] = str(error), True
@@ -91,28 +97,38 @@ def answer(request: str, report: Callable[[str], object]) -> str:
 
 
 def _act(
-    action: Literal["start", "reset", "hint", "check", "solution"],
+    action: Literal["start", "reset", "hint", "check", "solution", "run"],
     folder: Path,
     number: int,
     report: Callable[[str], object],
-) -> str:
-    """Carry out a command of `minispore learn`; return what the learner reads."""
-    if action == "start":
-        commands.start(folder, number)
-    elif action == "reset":
-        commands.reset(folder, number)
-    elif action == "hint":
-        return commands.hint(folder, number)
-    elif action == "solution":
-        return commands.solution(folder, number)
-    else:
-        result = commands.run_check(folder, number, lambda n, file: check(n, file, report))
-        verdict = result.verdict
-        wrong = commands.UNDECIDED if verdict.undecided else "Not solved yet."
-        ending = f"Lesson {number} is solved." if verdict.passed else wrong
-        printed = f"\nYour code printed:\n{result.printed.rstrip()}" if result.printed else ""
-        return "\n".join([*verdict.lines, ending, printed]).rstrip("\n")
-    return ""
+) -> tuple[str, list[str]]:
+    """Carry out a command of `minispore learn`; return what the learner reads, and drawings."""
+
+    def check_and_report(number: int, file: Path) -> CheckResult:
+        return check(number, file, report)
+
+    match action:
+        case "start":
+            commands.start(folder, number)
+            return "", []
+        case "reset":
+            commands.reset(folder, number)
+            return "", []
+        case "hint":
+            return commands.hint(folder, number), []
+        case "solution":
+            return commands.solution(folder, number), []
+        case "run":
+            training = framework.run(folder, report)
+            mistakes = () if training.is_good else commands.mistake(folder, check_and_report)
+            return "\n".join([*training.lines, *mistakes]), list(training.drawings.values())
+        case "check":
+            result = commands.run_check(folder, number, check_and_report)
+    verdict = result.verdict
+    wrong = commands.UNDECIDED if verdict.undecided else "Not solved yet."
+    ending = f"Lesson {number} is solved." if verdict.passed else wrong
+    printed = f"\nYour code printed:\n{result.printed.rstrip()}" if result.printed else ""
+    return "\n".join([*verdict.lines, ending, printed]).rstrip("\n"), []
 
 
 def check(number: int, work: Path, report: Callable[[str], object]) -> CheckResult:

@@ -2,13 +2,16 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Literal
 
-from minispore._course import CourseError, grading, lessons, sandbox
+from minispore._course import CourseError, framework, grading, lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
 from minispore._course.notebook import notebook as as_notebook
@@ -156,6 +159,50 @@ def _is_same(file: Path, time_ns: int, size: int) -> bool:
     except FileNotFoundError:  # an editor replaces it
         return True
     return (now.st_mtime_ns, now.st_size) == (time_ns, size)
+
+
+def run(folder: Path, report: Callable[[str], object]) -> tuple[str, bool]:
+    """Train a network with the solved functions, in a process of its own.
+
+    Args:
+        folder: The learner's folder.
+        report: Receives each line of the run.
+
+    Returns:
+        The end of the report, and whether nothing of the learner's was wrong or slow.
+
+    Raises:
+        CourseError: The progress file is damaged.
+    """
+    framework.solved_files(folder)  # report a damaged file as one line
+    process = subprocess.Popen(  # noqa: S603 (it is Python itself)
+        [sys.executable, "-m", "minispore._course.framework", str(folder)],
+        env=os.environ | sandbox.ENVIRONMENT | {"PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            for line in process.stdout:
+                report(line.rstrip("\n"))
+        finally:
+            process.kill()
+    if process.returncode == 0:
+        return f"The loss curve and 16 predictions are in {folder / framework.OUTPUT}.", True
+    return "\n".join(mistake(folder, sandbox.check)), False
+
+
+def mistake(folder: Path, check: Callable[[int, Path], CheckResult]) -> list[str]:
+    """Return the feedback on the first solution of the framework that fails its check."""
+    for number, file in framework.solved_files(folder).items():
+        verdict = check(number, file).verdict
+        if not verdict.passed:
+            return [f"The check of lesson {number}:", *verdict.lines]
+    return ["All solutions pass their checks."]
 
 
 def solution(folder: Path, number: int) -> str:

@@ -8,6 +8,17 @@ from textwrap import dedent
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", flags=re.MULTILINE | re.DOTALL)
 # In a notebook `print` would show a drawing as text.
 _PRINTED_DRAWING = re.compile(r"\bprint\((?=(?:drawing\.)?draw_\w+\()")
+# The last cell of a lesson's notebook.
+_EXERCISE = "minispore learn check"
+_TRAIN = """
+## Your framework
+
+After the check has passed, train a network on digits with the functions that you have written:
+
+```python
+!minispore learn run
+```
+"""
 _FENCE = re.compile(r"^``` ?(?:\{ )?\.?(\w+)[^\n]*$", flags=re.MULTILINE)
 _NOTE = re.compile(r'^!!! \w+ "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
 # Pages of the site and files of the repository, which are not in the folder of a notebook.
@@ -22,13 +33,15 @@ def notebook(page: str) -> str:
 
     Returns:
         The text of an .ipynb file. Its programs use one namespace, as on the page. Links to other
-        pages become text.
+        pages become text. The notebook of a lesson ends with `minispore learn run`.
 
     Examples:
         >>> cells = json.loads(notebook("# Sums\n\n```python\nprint(1 + 1)\n```\n"))["cells"]
         >>> [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
         [('markdown', '# Sums'), ('code', 'print(1 + 1)')]
     """
+    if _EXERCISE in page:
+        page += _TRAIN
     content = {
         "cells": [_cell(i, kind, text) for i, (kind, text) in enumerate(_parts(page), 1)],
         "metadata": {

@@ -22,7 +22,7 @@ from minispore.utils.atomic import open_regular_file
 CPU_SECONDS = 30.0  # the upper bound for a check; the load of the machine does not count
 SECONDS = 60.0  # of wall time, for a process that waits or a very busy machine
 MEGABYTES = 1024  # in addition to the memory in use before the file is imported
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONOPTIMIZE": "",  # the learner's file may use assert
@@ -117,7 +117,7 @@ def _run(
     process = subprocess.Popen(  # noqa: S603 (it is Python itself)
         [sys.executable, "-m", "minispore._course.worker", *arguments],
         cwd=folder,
-        env=os.environ | _ENVIRONMENT,
+        env=os.environ | ENVIRONMENT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -93,6 +93,8 @@ def test_notebook_of_a_page_runs(
     text = page.read_text("utf-8")
     made = builder.as_notebook(text)
     programs = cells_of(made, "code")
+    if page.parent.name == "learn" and programs[-1] == "!minispore learn run":
+        programs.pop()  # for Jupyter
     assert len(programs) == len(re.findall(r"^```python$", text, re.MULTILINE)) > 0
     assert not re.search(r"^(!!!|--8<--|```source)", "".join(cells_of(made, "markdown")))
     namespace: dict[str, object] = {"__name__": "__main__", "display": display}

@@ -1,0 +1,154 @@
+"""A page on which one draws a digit that a network reads."""
+
+import base64
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+_PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Draw a digit</title><style>
+:root{color-scheme:light dark;font:14px system-ui,sans-serif}
+body{margin:8px;display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start}
+canvas{width:196px;height:196px;border:1px solid;touch-action:none;cursor:crosshair;background:#fff}
+button{display:block;margin-top:6px;font:inherit}
+ol{list-style:none;margin:0;padding:0;width:150px}
+li{display:flex;gap:8px;align-items:center;line-height:20px}
+meter{flex:1;height:14px}
+</style></head><body>
+<div><canvas width="196" height="196" aria-label="Draw a digit here"></canvas>
+<button>Clear</button></div><ol aria-live="polite"></ol>
+<script>
+const layers = LAYERS;
+const decode = ({data, scale, shape}) => ({shape, values: Float32Array.from(
+  Int8Array.from(atob(data), (c) => c.charCodeAt(0)), (v) => v * scale)});
+const weights = layers.map(decode);
+const canvas = document.querySelector("canvas"), pen = canvas.getContext("2d");
+const list = document.querySelector("ol");
+const meters = Array.from({length: 10}, (_, digit) => {
+  const item = document.createElement("li"), meter = document.createElement("meter");
+  item.append(String(digit), meter);
+  list.append(item);
+  return meter;
+});
+let last = null;
+const place = (event) => {
+  const box = canvas.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top].map((at) => at * 196 / box.width);
+};
+canvas.onpointerdown = (event) => {
+  canvas.setPointerCapture(event.pointerId);
+  stroke(last = place(event), last);
+};
+canvas.onpointermove = (event) => { if (last) stroke(last, last = place(event)); };
+canvas.onpointerup = canvas.onpointercancel = () => { last = null; read(); };
+document.querySelector("button").onclick = clear;
+function stroke([x, y], [to, down]) {
+  pen.lineWidth = 15;
+  pen.lineCap = "round";
+  pen.beginPath();
+  pen.moveTo(x, y);
+  pen.lineTo(to, down);
+  pen.stroke();
+  read();
+}
+function clear() {
+  pen.fillStyle = "#fff";
+  pen.fillRect(0, 0, 196, 196);
+  for (const meter of meters) meter.value = 0;
+}
+// As in MNIST: the digit fills 20 x 20 pixels, and its centre of mass is that of 28 x 28.
+function pixels() {
+  const drawn = ink(canvas, pen, 196);
+  const at = [...drawn.keys()].filter((i) => drawn[i] > 0.1);
+  if (!at.length) return null;
+  const xs = at.map((i) => i % 196), ys = at.map((i) => Math.floor(i / 196));
+  const bound = (values, pick) => values.reduce((a, b) => pick(a, b));
+  const left = bound(xs, Math.min), top = bound(ys, Math.min);
+  const width = bound(xs, Math.max) - left + 1, height = bound(ys, Math.max) - top + 1;
+  const scale = 20 / Math.max(width, height);
+  const paint = (dx, dy) => {
+    const small = Object.assign(document.createElement("canvas"), {width: 28, height: 28});
+    const brush = small.getContext("2d");
+    brush.fillStyle = "#fff";
+    brush.fillRect(0, 0, 28, 28);
+    brush.imageSmoothingQuality = "high";
+    brush.drawImage(canvas, left, top, width, height, dx, dy, width * scale, height * scale);
+    return ink(small, brush, 28);
+  };
+  const first = paint(4, 4);
+  let total = 0, x = 0, y = 0;
+  first.forEach((value, i) => {
+    total += value;
+    x += value * (i % 28 + 0.5);
+    y += value * (Math.floor(i / 28) + 0.5);
+  });
+  return paint(4 + 14 - x / total, 4 + 14 - y / total);
+}
+function ink(element, brush, size) {
+  const data = brush.getImageData(0, 0, size, size).data;
+  return Float32Array.from({length: size * size}, (_, i) => 1 - data[4 * i] / 255);
+}
+function read() {
+  let x = pixels();
+  if (!x) return;
+  for (let k = 0; k < weights.length; k += 2) {
+    const [w, b] = [weights[k], weights[k + 1]], columns = w.shape[1];
+    const y = Float32Array.from(b.values);
+    w.values.forEach((value, i) => { y[i % columns] += x[Math.floor(i / columns)] * value; });
+    x = k + 2 < weights.length ? y.map(Math.tanh) : y;
+  }
+  const most = Math.max(...x), powers = x.map((v) => Math.exp(v - most));
+  const sum = powers.reduce((a, b) => a + b);
+  powers.forEach((power, digit) => {
+    meters[digit].value = power / sum;
+    meters[digit].title = (power / sum).toFixed(3);
+    meters[digit].parentElement.style.fontWeight = x[digit] === most ? "bold" : "";
+  });
+}
+clear();
+</script></body></html>
+"""
+
+
+def digit_pad(weights: Sequence[npt.ArrayLike]) -> str:
+    """Return an HTML page on which one draws a digit, and a network gives its probabilities.
+
+    The page needs neither Python nor a network connection. It moves and scales the drawing as
+    MNIST's digits were.
+
+    Args:
+        weights: The matrix of shape (inputs, outputs) and the bias of each dense layer, from 784
+            pixels between 0 and 1 to ten scores, with tanh between the layers.
+
+    Returns:
+        The page. It has each array rounded to 8 bits.
+
+    Raises:
+        ValueError: The weights are not those of such a network.
+
+    Examples:
+        >>> import numpy as np
+        >>> from minispore import drawing
+        >>> drawing.digit_pad([np.zeros((784, 10)), np.zeros(10)])[:15]
+        '<!doctype html>'
+    """
+    arrays = [np.asarray(each, np.float64) for each in weights]
+    shapes = [each.shape for each in arrays]
+    sizes = [784, *(shape[-1] for shape in shapes[1::2] if shape)]
+    expected = [shape for n, m in pairwise(sizes) for shape in ((n, m), (m,))]
+    if shapes != expected or sizes[-1] != 10 or len(sizes) == 1:
+        raise ValueError(
+            "For 'digit_pad', the argument 'weights' must have the shapes (784, n), (n,), …, "
+            f"(m, 10), (10,), but got {', '.join(map(str, shapes)) or 'none'}."
+        )
+    return _PAGE.replace("LAYERS", json.dumps([_rounded(each) for each in arrays]))
+
+
+def _rounded(array: npt.NDArray[np.float64]) -> dict[str, object]:
+    scale = float(np.abs(array).max()) / 127 or 1.0
+    data = np.round(array / scale).astype(np.int8).tobytes()
+    return {"data": base64.b64encode(data).decode(), "scale": scale, "shape": array.shape}

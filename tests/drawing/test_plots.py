@@ -1,0 +1,156 @@
+"""Curves, images and the digit pad: each value, pixel and weight is where it belongs."""
+
+import base64
+import json
+import math
+import re
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore.drawing import digit_pad, draw_curves, draw_images
+from minispore.utils.arrays import Float64Array, UInt8Array
+from tests.helpers.refusals import Refusal, refusals
+
+SVG = "{http://www.w3.org/2000/svg}"
+values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([math.nan, math.inf, 0.0])
+names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=5)
+
+
+def texts_of(root: ET.Element) -> list[tuple[float, float, str]]:
+    """Return the place of each text, and the text."""
+    return [
+        (float(text.attrib["x"]), float(text.attrib["y"]), text.text or "")
+        for text in root.iter(f"{SVG}text")
+    ]
+
+
+def curves_of(root: ET.Element) -> dict[str, list[list[tuple[float, float]]]]:
+    """Return the points of each curve by its name, in pieces without a gap."""
+    found = dict[str, list[list[tuple[float, float]]]]()
+    for path in root.iter(f"{SVG}path"):
+        if (name := path.find(f"{SVG}title")) is not None:
+            pieces = path.attrib["d"].replace("h0", "").split("M")[1:]
+            found[name.text or ""] = [
+                [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", piece)]
+                for piece in pieces
+            ]
+    return found
+
+
+@given(
+    st.dictionaries(names, st.lists(values, min_size=1, max_size=8), min_size=1, max_size=3),
+    st.sampled_from(["", "x", "y", "xy"]),
+    st.booleans(),
+)
+@example({"a": [1.0, 2.0, math.nan, 4.0], "b": [5.0, 0.0, 1.0, 2.0]}, "y", True)
+@example({"a": [1.0, 10.0, 100.0]}, "xy", False)
+@example({"a": [7.0]}, "", False)
+def test_each_point_is_drawn_to_scale_between_the_marks(
+    curves: dict[str, list[float]], log: str, spread: bool
+) -> None:
+    """Differences on the paper are in proportion to those of the values, or of their logarithms."""
+    length = min(map(len, curves.values()))
+    curves = {name: line[:length] for name, line in curves.items()}
+    x = [float((i + 1) ** 2) for i in range(length)] if spread else None
+
+    def visible(value: float) -> bool:
+        return math.isfinite(value) and (value > 0 or "y" not in log)
+
+    assume(any(visible(value) for line in curves.values() for value in line))
+    root = ET.fromstring(draw_curves(curves, x, log=log))
+    drawn = curves_of(root)
+    assert drawn.keys() == curves.keys()
+    expected_points, actual_points = list[tuple[float, float]](), list[tuple[float, float]]()
+    for name, line in curves.items():
+        points = list(zip(x or range(1, length + 1), line, strict=True))
+        expected_points += [(float(h), v) for h, v in points if visible(v)]
+        gaps = "".join("." if visible(value) else " " for value in line).split()
+        assert [len(piece) for piece in drawn[name]] == [len(gap) for gap in gaps]
+        actual_points += [point for piece in drawn[name] for point in piece]
+    marks = [(h, v, text) for h, v, text in texts_of(root) if re.fullmatch(r"-?[\d.e+-]+", text)]
+    for axis, letter in enumerate("xy"):
+        scaled = [math.log10(p[axis]) if letter in log else p[axis] for p in expected_points]
+        places = [point[axis] for point in actual_points]
+        low, high = min(scaled), max(scaled)
+        if high - low > 1e-6 * max(1.0, abs(high)):
+            slope = (max(places) - min(places)) / (high - low)
+            first = places[scaled.index(low)]
+            sign = 1 if letter == "x" else -1
+            for value, place in zip(scaled, places, strict=True):
+                assert place == pytest.approx(first + sign * slope * (value - low), abs=0.2)
+    assert len(marks) >= 4
+    width = float(root.attrib["viewBox"].split()[2])
+    assert all(-8 <= place[0] <= width for place in actual_points)
+
+
+@given(
+    hnp.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 5))),
+    st.booleans(),
+)
+def test_pixels_are_drawn_as_dark_as_they_are(images: UInt8Array, has_captions: bool) -> None:
+    captions = [f"image {i}" for i in range(len(images))] if has_captions else []
+    marked = {0} if has_captions else set[int]()
+    root = ET.fromstring(draw_images(images, captions, marked))
+    groups = list(root.iter(f"{SVG}g"))
+    assert len(groups) == len(images)
+    origins = [tuple(map(float, re.findall(r"[\d.]+", g.attrib["transform"])))[:2] for g in groups]
+    assert len(set(origins)) == len(images)
+    assert sorted(origins, key=lambda each: (each[1], each[0])) == origins
+    for group, image in zip(groups, images, strict=True):
+        ink = np.zeros(image.shape)
+        for path in group:
+            for run in re.findall(r"M(\d+) (\d+)\.5h(\d+)", path.attrib["d"]):
+                x, y, length = map(int, run)
+                assert not ink[y, x : x + length].any()
+                ink[y, x : x + length] = float(path.attrib["stroke-opacity"])
+        assert np.all(np.abs(ink - image / 255.0) <= 1 / 6 + 0.01)
+    written = [text for text in root.iter(f"{SVG}text") if text.text]
+    assert [text.text for text in written] == captions
+    coloured = ["style" in text.attrib for text in written]
+    assert coloured == [i in marked for i in range(len(captions))]
+
+
+layers = st.lists(st.integers(1, 3), max_size=2).flatmap(
+    lambda sizes: st.tuples(
+        *(
+            hnp.arrays(np.float64, shape, elements=st.floats(-9, 9))
+            for n, m in pairwise([784, *sizes, 10])
+            for shape in ((n, m), (m,))
+        )
+    )
+)
+
+
+@given(layers)
+def test_pad_has_the_weights_rounded_to_eight_bits(weights: tuple[Float64Array, ...]) -> None:
+    (text,) = re.findall(r"const layers = (.*);", digit_pad(weights))
+    for weight, held in zip(weights, json.loads(text), strict=True):
+        data = np.frombuffer(base64.b64decode(held["data"]), np.int8).reshape(held["shape"])
+        assert np.all(np.abs(data * held["scale"] - weight) <= np.abs(weight).max() / 250)
+
+
+INVALID = """
+draw_curves({})  # ValueError: 'curves' | 1 to 3 curves | 0
+draw_curves({name: [1.0] for name in "abcd"})  # ValueError: 'curves' | 1 to 3 curves | 4
+draw_curves({"a": [1.0]}, log="z")  # ValueError: 'log' | 'x', 'y' or 'xy' | 'z'
+draw_curves({"a": [1.0]}, [1.0, 2.0])  # ValueError: for each position | 2 positions | 1 values
+draw_curves({"a": [math.nan]})  # ValueError: 'curves' | no point
+digit_pad([])  # ValueError: 'weights' | (784, n) | none
+digit_pad([np.zeros((784, 9)), np.zeros(9)])  # ValueError: 'weights' | (10,) | (784, 9), (9,)
+digit_pad([np.zeros((784, 10))])  # ValueError: 'weights' | (10,) | (784, 10)
+digit_pad([np.zeros((784, 10)), 1.0])  # ValueError: 'weights' | (10,) | (784, 10), ()
+draw_images(np.zeros((2, 2)))  # ValueError: 'images' | (n, height, width) | (2, 2)
+draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
+"""
+
+
+@pytest.mark.parametrize("refusal", refusals(INVALID))
+def test_wrong_arguments_raise(refusal: Refusal) -> None:
+    names = {"draw_curves": draw_curves, "draw_images": draw_images, "digit_pad": digit_pad}
+    refusal.check({**names, "math": math, "np": np})
