@@ -1,4 +1,4 @@
-"""Measure, print the table of results, and write it to the page of the documentation."""
+"""Measure, print the table of results, and write it to README.md in this folder."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ TOPICS = (
     "memory",
     "checkpoints",
 )
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent / "README.md"
 
 
 def main() -> None:

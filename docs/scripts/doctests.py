@@ -1,4 +1,4 @@
-"""Convert interactive sessions and literal blocks in docstrings to Markdown."""
+"""Convert sessions and literal blocks in docstrings to Markdown, and label old names."""
 
 import inspect
 import pydoc
@@ -13,7 +13,7 @@ LITERAL = re.compile(r"::$", flags=re.MULTILINE)
 
 
 class Sessions(griffe.Extension):
-    """Put each session into a fence, and replace double colons."""
+    """Put each session into a fence, replace double colons, and label old names."""
 
     def on_instance(self, *, obj: griffe.Object, **_: object) -> None:
         """Rewrite the docstring of one object."""
@@ -23,3 +23,5 @@ class Sessions(griffe.Extension):
                 obj.docstring.value = inspect.getdoc(pydoc.locate(obj.path)) or ""
             text = LITERAL.sub(":", obj.docstring.value)
             obj.docstring.value = SESSION.sub(lambda match: f"```pycon\n{match[0]}\n```", text)
+            if text.startswith("MindSpore 1.x's name of "):
+                obj.labels.add("legacy")

@@ -9,6 +9,9 @@ A fence `factories` names a module and lists its public names that are not class
 
 A fence `pages` lists files of a folder, one in each line. It becomes a table with the title and the
 names of each page.
+
+A fence `names` becomes an index of all documented names, and a fence `mindspore` one of MindSpore's
+names: what documents each, or what to use instead.
 """
 
 import ast
@@ -16,15 +19,23 @@ import inspect
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Protocol
 
+from minispore.utils.unsupported import find_advice, is_supported
+
 FOLDER = Path(__file__).parents[1] / "reference"
+# The public names of each of MindSpore's modules.
+NAMES = FOLDER.parents[1] / "tests" / "oracles" / "names.txt"
 FENCE = re.compile(
-    r"^```(members|pages|factories)(?: +(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```(members|pages|factories|names|mindspore)(?: +(\S+))?\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+# The documentation of one object, as mkdocstrings reads it.
+DIRECTIVE = re.compile(r"^::: (minispore(?:\.\w+)*)\.(\w+)$", re.MULTILINE)
 
 
 class File(Protocol):
@@ -64,6 +75,8 @@ def expand(markdown: str, folder: Path) -> str:
                 if not inspect.isclass(getattr(import_module(match[2]), n))
             )
             return ", ".join(f"`{name}`" for name in names)
+        if match[1] != "pages":
+            return index() if match[1] == "names" else index_of_mindspore()
         return list_pages(folder, match[3].split())
 
     return FENCE.sub(fill, markdown)
@@ -170,3 +183,55 @@ def list_pages(folder: Path, files: list[str]) -> str:
         names = ", ".join(f"[`{name}`][{module}.{name}]" for module, name in members(text))
         rows.append(f"| [{title[1]}]({file}) | {names} |")
     return "\n".join(rows)
+
+
+def documented() -> list[tuple[str, str]]:
+    """Return the module and the name of each documented object."""
+    texts = [page.read_text("utf-8") for page in sorted(FOLDER.rglob("*.md"))]
+    return [pair for text in texts for pair in [*members(text), *DIRECTIVE.findall(text)]]
+
+
+def index() -> str:
+    """Return a list of links for each letter, without the engine's rules and array functions."""
+    pairs = [pair for pair in documented() if not pair[0].startswith("minispore.engine.")]
+    pairs.sort(key=lambda pair: (pair[1].casefold(), pair))
+    names = [name for _, name in pairs]
+    lines: list[str] = []
+    for letter, group in groupby(pairs, key=lambda pair: pair[1][0].upper()):
+        links = [
+            f"[`{name}`][{module}.{name}]" + (f" ({module})" if names.count(name) > 1 else "")
+            for module, name in group
+        ]
+        lines += [f"**{letter}** {', '.join(links)}", ""]
+    return "\n".join(lines)
+
+
+def index_of_mindspore() -> str:
+    """Return, for each module of MindSpore, links to its names, and what to use for the others."""
+    paths = {f"{module}.{name}" for module, name in documented()}
+    by_object: dict[int, str] = {}
+    for module, name in documented():
+        value: object = getattr(import_module(module), name)
+        if callable(value):
+            by_object.setdefault(id(value), f"{module}.{name}")
+    lines: list[str] = []
+    for line in NAMES.read_text("utf-8").splitlines():
+        theirs, _, listed = line.partition(": ")
+        module = theirs.replace("mindspore", "minispore", 1)
+        links: list[str] = []
+        others: dict[str, list[str]] = {}
+        for name in listed.split():
+            path = f"{module}.{name}"
+            if not is_supported(path):
+                others.setdefault(find_advice(path), []).append(f"`{name}`")
+                continue
+            if path not in paths:
+                path = by_object.get(id(getattr(import_module(module), name)), "")
+            links.append(f"[`{name}`][{path}]" if path else f"`{name}`")
+        lines += [f"## {theirs}", "", ", ".join(links), ""]
+        if others:
+            count = sum(len(names) for names in others.values())
+            lines += [f'??? note "{count} names that are not supported"', ""]
+            lines += [f"    - {', '.join(names)}: {advice}" for advice, names in others.items()]
+            lines.append("")
+    return "\n".join(lines)

@@ -1,10 +1,11 @@
-"""Tables of the size of the package, measured when the site is built.
+"""Tables of the size of the package, measured when the site is built, and of its speed.
 
 A fence `sizes` has lines `layer | package | contents`, and becomes a table with the files and
 code lines of each package. A fence `files` has lines `file | contents`, and becomes a table with
 the code lines of each file. A fence `step` becomes a table with the code lines of each file that
-run in one training step. `python -m benchmarks.size` prints the sizes of the packages and of the
-step.
+run in one training step. A fence `benchmarks` has lines `what | compared with`, and becomes a table
+with these rows of benchmarks/README.md, without their targets. `python -m benchmarks.size` prints
+the sizes of the packages and of the step.
 """
 
 import re
@@ -13,7 +14,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-FENCE = re.compile(r"^```(sizes|files|step)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(sizes|files|step|benchmarks)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 FILE = Path(__file__).parents[2] / "benchmarks" / "size.py"
 
 
@@ -22,12 +23,14 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
     Raises:
         ValueError: A fence `sizes` does not name each package once.
+        KeyError: A fence `benchmarks` names a row that was not measured.
     """
 
     def fill(match: re.Match[str]) -> str:
         if match[1] == "step":
             return of_step()
-        return of_packages(match[2]) if match[1] == "sizes" else of_files(match[2])
+        tables = {"sizes": of_packages, "files": of_files, "benchmarks": of_benchmarks}
+        return tables[match[1]](match[2])
 
     return FENCE.sub(fill, markdown)
 
@@ -81,3 +84,13 @@ def of_step() -> str:
         f"{len(sizes)} files. Argument checks and conversions are included."
     )
     return "\n".join([sentence, "", "| file | code lines |", "|---|--:|", *rows])
+
+
+def of_benchmarks(listed: str) -> str:
+    """Return the table of some results."""
+    lines = FILE.with_name("README.md").read_text("utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    results = {" | ".join(row[:2]): row[:4] for row in cells if len(row) == 6}
+    rows = [results[name] for name in ("what | compared with", *listed.splitlines())]
+    rows.insert(1, ["---"] * 4)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

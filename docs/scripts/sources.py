@@ -1,6 +1,9 @@
-"""The source on the site: a page for each file of the package, and functions quoted on pages.
+"""The source on the site: a page for each file, functions quoted on pages, and CONTRIBUTING.md.
 
-A link to a file of the package, such as `../minispore/nn/cell.py`, leads to the page of the file.
+A link to a file of the package or an example, such as `../minispore/nn/cell.py`, leads to its page.
+A fence `examples` names a folder. It becomes a table of its files with the first lines of their
+docstrings.
+
 A fence `functions` names one definition in each line, as `file.py: Class.method`, or with the
 folder in which exactly one file has it, as `folder: Class.method`. It is replaced by the source of
 these definitions without their docstrings, each under a link to its file.
@@ -15,9 +18,11 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.utils import get_relative_url
 
-PACKAGE = Path(__file__).parents[2] / "minispore"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "minispore"
+EXAMPLES = re.compile(r"^```examples\n(.*?)\n```$", flags=re.MULTILINE)
 FENCE = re.compile(r"^```functions\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?:\.\./)+minispore/([\w/]+)\.py\)")
+LINK = re.compile(r"\]\((?:\.\./)+((?:minispore|examples)/[\w/]+)\.py\)")
 # Comments for the linter are not for the reader.
 FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 
@@ -29,14 +34,20 @@ class Page(Protocol):
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each file of the package."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE)
-        page = f"source/{name.with_suffix('.md').as_posix()}"
-        files.append(
-            File.generated(config, page, content=as_page(path), inclusion=InclusionLevel.NOT_IN_NAV)
-        )
+    """Add a page for each file of the package and each example, and CONTRIBUTING.md."""
+    for folder in (PACKAGE, ROOT / "examples"):
+        for path in sorted(folder.rglob("*.py")):
+            page = f"source/{path.relative_to(ROOT).with_suffix('.md').as_posix()}"
+            hidden = InclusionLevel.NOT_IN_NAV
+            files.append(File.generated(config, page, content=as_page(path), inclusion=hidden))
+    content = contributing((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    files.append(File.generated(config, "contributing.md", content=content))
     return files
+
+
+def contributing(text: str) -> str:
+    """Return CONTRIBUTING.md with the links of a page in docs."""
+    return text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
 
 
 def as_page(path: Path) -> str:
@@ -57,7 +68,16 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     def to_page(match: re.Match[str]) -> str:
         return f"]({get_relative_url(f'source/{match[1]}.md', name)})"
 
-    return LINK.sub(to_page, expand(markdown))
+    return LINK.sub(to_page, EXAMPLES.sub(lambda match: as_table(match[1]), expand(markdown)))
+
+
+def as_table(folder: str) -> str:
+    """Return a table of the examples in a folder, with the first lines of their docstrings."""
+    rows = ["| program | contents |", "|---|---|"]
+    for path in sorted((ROOT / folder).glob("*.py")):
+        first = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n")[0]
+        rows.append(f"| [`{path.name}`](../{path.relative_to(ROOT).as_posix()}) | {first} |")
+    return "\n".join(rows)
 
 
 def expand(markdown: str) -> str:

@@ -26,15 +26,20 @@ SLOW = {"00-thirty-lines", "testing", "inspect", "14-properties"}
 
 # What the programs of a page must print, in this order.
 PRINTED = {
-    "callbacks": (
-        *("epoch 1 of 3", "epoch 2 of 3", "epoch 3 of 3", "updates: 2\n", "8 losses\n"),
-        "noise in the last epoch: 0.2\n",
-    ),
+    "checkpoints": ("True\n", "saved: best-", "inside outside\n"),
+    "fine_tuning": ("not loaded: ['head.weight', 'head.bias']\n",),
+    "images": ("{'accuracy': 0.9", "two is read as two\n"),
+    "problems": ("hidden.weight nan", "scores.weight 0.0", "accuracy 100%\n", "on_train_end\n"),
+    "tables": ("predicted 28",),
+    "texts": ("→ good\n", "→ bad\n"),
+    "callbacks": (*("epoch 1 of 3", "epoch 2 of 3", "epoch 3 of 3", "updates: 2\n", "8 losses\n"),),
     "data": (
         *("(64, 1, 28, 28) Int32\n", "[0, 4, 16, 0, 4, 16]\n", "(28, 28, 1) "),
         *["(64, 28, 28, 1)\n"] * 3,
     ),
     "extend": ("equal: True\n",),
+    "gradients": ("[10. 20.]\n", "[2.]\n"),
+    "testing": ("resume: ", "KeyboardInterrupt\n"),
     "graph_mode": ("1 observed, 2 captured, 7 replayed, 0 eager", "3 replayed, 0 eager"),
     "metrics": ("'accuracy': 0.9", "matrix\n[[", "F1 of each class\n[0.9", "0.75\n", "0.5\n")
     + ("{'within one': 1.0}\n",) * 2,

@@ -56,7 +56,6 @@ TERMS: Mapping[str, Terms] = {
     "docs/coming-from.md: KeepBest": Terms(lambda kind: kind(0.95)),
     "docs/howto/callbacks.md: StopAtAccuracy": Terms(lambda kind: kind(0.5)),
     # A WaitedDSCallback counts the epochs since the run began or was resumed.
-    "docs/howto/callbacks.md: MoreNoise": Terms(violates=LOST),
     "minispore/train/callback/_waited_ds_callback.py, WaitedDSCallback: Louder": Terms(
         violates=LOST
     ),
@@ -127,7 +126,6 @@ TERMS: Mapping[str, Terms] = {
 DENSE = "it needs a network of one dense layer"
 NOT_CHECKED = {
     "docs/coming-from.md: Enough": "it reads a number that another callback writes",
-    "docs/howto/callbacks.md: Silent": "the definition raises an error",
     "docs/howto/extend.md: StopWithoutProgress": "it is a callback of another library",
     "docs/howto/extend.md: KerasAdapter": "the page checks it",
     "docs/learn/09-observe.md: Weights": DENSE,

@@ -35,7 +35,6 @@ PUBLIC_MODULES = [
     "minispore.train",
     "minispore.train.summary",
 ]
-DIRECTIVE = re.compile(r"^::: (minispore(?:\.\w+)*)\.(\w+)$", flags=re.MULTILINE)
 CROSS_REFERENCE = re.compile(r"\]\[(minispore\.[\w.]+)\]")
 
 
@@ -44,11 +43,9 @@ def reference() -> ModuleType:
     return load_script(SCRIPTS / "reference.py")
 
 
-def documented() -> Iterator[tuple[str, str]]:
-    for page in PAGES:
-        text = page.read_text("utf-8")
-        yield from reference().members(text)
-        yield from DIRECTIVE.findall(text)
+def documented() -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = reference().documented()
+    return pairs
 
 
 def resolve(path: str) -> object:
@@ -129,3 +126,22 @@ def test_functions_document_their_arguments_and_results() -> None:
         if missing := [d for d in described if not re.search(rf"^ *{d}", text, re.MULTILINE)]:
             incomplete.append((path, missing))
     assert not incomplete
+
+
+def test_index_has_all_documented_names() -> None:
+    index = reference().index()
+    for module, name in documented():
+        engine = module.startswith("minispore.engine.")
+        assert (f"[`{name}`][{module}.{name}]" in index) is not engine
+
+
+def test_index_of_mindspore_has_each_of_its_names() -> None:
+    index: str = reference().index_of_mindspore()
+    sections = {text.partition("\n")[0]: text for text in index.split("## ")[1:]}
+    for line in reference().NAMES.read_text("utf-8").splitlines():
+        module, _, names = line.partition(": ")
+        shown = re.findall(r"`(\w+)`", sections[module])
+        assert Counter(names.split()) <= Counter(shown)
+    for path in CROSS_REFERENCE.findall(index):
+        resolve(path)
+    assert re.search(r"- [^:]*`LSTM`[^:]*: Recurrent layers are left out", sections["mindspore.nn"])

@@ -80,3 +80,17 @@ def test_files_table_has_code_lines(sizes: ModuleType) -> None:
     page = sizes.on_page_markdown("```files\n__main__.py | starts the command line\n```\n")
     row = r"\| \[`__main__.py`\]\(../minispore/__main__.py\) \| starts the command line \| \d+ \|"
     assert re.fullmatch(row, page.splitlines()[-1])
+
+
+def test_benchmarks_are_rows_of_the_results_without_targets(sizes: ModuleType) -> None:
+    page = (DOCS / "benchmarks.md").read_text("utf-8")
+    (listed,) = re.findall(r"```benchmarks\n(.*?)```", page, flags=re.DOTALL)
+    head, line, *rows = sizes.of_benchmarks(listed).splitlines()
+    assert head == "| what | compared with | minispore | ratio (quartiles) |"
+    assert line == "| --- | --- | --- | --- |"
+    results = (DOCS.parent / "benchmarks" / "README.md").read_text("utf-8")
+    assert len(rows) == len(listed.splitlines())
+    for row in rows:
+        assert f"\n{row}" in results
+    with pytest.raises(KeyError, match="nothing"):
+        sizes.of_benchmarks("nothing | nobody\n")

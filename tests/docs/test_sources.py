@@ -45,6 +45,22 @@ def test_every_link_leads_to_a_page_with_the_source(sources: ModuleType) -> None
         assert (ROOT / file).read_text("utf-8").rstrip() in sources.as_page(ROOT / file)
 
 
+def test_table_of_examples_lists_each_file_of_the_folder(sources: ModuleType) -> None:
+    row = re.compile(r"^\| \[`.*`\]\(\.\./(.*)\) \| \S.*\. \|$", flags=re.MULTILINE)
+    page = (ROOT / "docs" / "examples.md").read_text("utf-8")
+    for folder in re.findall(r"```examples\n(.*)\n", page):
+        files = sorted(f"{folder}/{file.name}" for file in (ROOT / folder).glob("*.py"))
+        assert row.findall(sources.as_table(folder)) == files
+
+
+def test_links_of_the_page_about_contributing_lead_to_pages(sources: ModuleType) -> None:
+    text = sources.contributing((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    assert links
+    for link in links:
+        assert (ROOT / "docs" / link).is_file()
+
+
 def test_a_training_step_calls_the_functions_in_this_order(
     sources: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
