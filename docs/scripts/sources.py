@@ -5,8 +5,9 @@ A fence `examples` names a folder. It becomes a table of its files with the firs
 docstrings.
 
 A fence `functions` names one definition in each line, as `file.py: Class.method`, or with the
-folder in which exactly one file has it, as `folder: Class.method`. It is replaced by the source of
-these definitions without their docstrings, each under a link to its file.
+folder in which exactly one file has it, as `folder: Class.method`; the files are those of the
+package, or `tests/…`. It is replaced by the source of these definitions without their docstrings,
+each under a link to its file.
 """
 
 import ast
@@ -105,17 +106,23 @@ def file_of(place: str, name: str) -> str:
     Raises:
         ValueError: No file has it, or several have.
     """
-    path = PACKAGE / place
+    folder = folder_of(place)
+    path = folder / place
     files = [path] if path.suffix else sorted(path.rglob("*.py"))
     found = [file for file in files if find(ast.parse(file.read_text("utf-8")), name) is not None]
     if len(found) != 1:
         raise ValueError(f"{len(found)} files in minispore/{place} have a definition {name!r}.")
-    return found[0].relative_to(PACKAGE).as_posix()
+    return found[0].relative_to(folder).as_posix()
+
+
+def folder_of(place: str) -> Path:
+    """Return the folder to which a place belongs."""
+    return ROOT if place.startswith("tests/") else PACKAGE
 
 
 def as_fence(file: str, name: str) -> str:
     """Return the source of a definition, without its docstring, under a link to its file."""
-    text = (PACKAGE / file).read_text("utf-8")
+    text = (folder_of(file) / file).read_text("utf-8")
     node = find(ast.parse(text), name)
     assert node is not None
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -126,7 +133,8 @@ def as_fence(file: str, name: str) -> str:
         del kept[docstring.lineno - first : (docstring.end_lineno or 0) - first + 1]
     indent = len(kept[0]) - len(kept[0].lstrip())
     code = FOR_TOOLS.sub("", "\n".join(line[indent:] for line in kept))
-    link = f"[`{file}`](../minispore/{file}), line {node.lineno}: `{name}`"
+    link = f"`{file}`" if folder_of(file) == ROOT else f"[`{file}`](../minispore/{file})"
+    link += f", line {node.lineno}: `{name}`"
     return f"{link}\n\n```python\n{code}\n```"
 
 
