@@ -15,7 +15,7 @@ BUGS = {
         "len(data).to_bytes(2) + data",
         "round_trip(length=256)",
     ),
-    "        yield \"epoch_end \"\n    yield \"end \"": (
+    '        yield "epoch_end "\n    yield "end "': (
         '        yield "epoch_end "\n    yield "end "',
         "grammar(epochs=1, steps=1, stop_in=0)",
     ),
