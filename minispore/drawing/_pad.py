@@ -110,6 +110,9 @@ function read() {
   });
 }
 clear();
+// In a frame of a page, the frame is as high as its content.
+const fit = () => { frameElement.style.height = `${document.body.scrollHeight + 20}px`; };
+if (window.frameElement) { onresize = fit; fit(); }
 </script></body></html>
 """
 
