@@ -20,7 +20,7 @@ After the check has passed, train a network on digits with the functions that yo
 ```
 """
 _FENCE = re.compile(r"^``` ?(?:\{ )?\.?(\w+)[^\n]*$", flags=re.MULTILINE)
-_NOTE = re.compile(r'^!!! \w+ "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
+_NOTE = re.compile(r'^(?:!!!|\?\?\?) \w+ "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
 # Pages of the site and files of the repository, which are not in the folder of a notebook.
 _LOCAL_LINK = re.compile(r"(?<!!)\[([^][]*(?:\[[^][]*\][^][]*)*)\]\((?!https?:)[^)]*\)")
 

@@ -161,10 +161,11 @@ def test_lesson_and_its_page_are_complete(number: int) -> None:
     assert re.match(rf"Lesson {number}: .+\.\Z", module.__doc__ or "")
     headings = re.findall(r"^#+ .*", page, flags=re.MULTILINE)
     assert headings[:2] == [f"# {lesson.title}", "## The problem"]
-    assert page.splitlines()[2].startswith("*What other frameworks call it: ")
+    assert page.splitlines()[2].startswith("After this lesson you can ")
     assert "## Exercise" in headings
     assert page.count('!!! note "In other words"') == 1
-    assert headings[-1] == "## Read next"
+    assert headings[-2:] == ["## In short", "## Read next"]
+    assert page.count('\n??? question "') == 2
     assert f"minispore learn start {number}\n" in page
     assert f"minispore learn check {number}\n" in page
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")

@@ -35,12 +35,6 @@ def test_example_runs_without_warnings(script: Path, tmp_path: Path) -> None:
     CHECKS[script.stem](run.stdout, tmp_path / script.stem)
 
 
-def test_readme_lists_all_examples() -> None:
-    page = (FOLDER.parent / "docs" / "index.md").read_text("utf-8")
-    listed = re.findall(r"^\| `examples/(\w+\.py)` \|", page, re.MULTILINE)
-    assert sorted(listed) == sorted(file.name for file in FOLDER.glob("*.py"))
-
-
 def numbers(pattern: str, printed: str) -> list[float]:
     """Return the numbers at the place of N in the lines of this pattern."""
     pattern = pattern.replace("N", r"(\d+\.\d+|\d+)")
