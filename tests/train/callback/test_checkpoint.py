@@ -11,8 +11,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from minispore import nn
 from minispore.common import Parameter, Tensor
+from minispore.dataset import NumpySlicesDataset
 from minispore.nn.cell import Cell
+from minispore.train import LambdaCallback, Model
 from minispore.train.callback import _checkpoint
 from minispore.train.callback._checkpoint import CheckpointConfig, ModelCheckpoint
 from minispore.train.protocol.callback import Callback, CallbackManager
@@ -202,18 +205,50 @@ def test_files_are_retained_only_during_the_run(tmp_path: Path) -> None:
     assert first.latest_ckpt_file_name == ""  # the second one has removed it
 
 
-@pytest.mark.parametrize("background", [False, True])
-@pytest.mark.parametrize("save", [False, True])
-def test_exception_save_writes_breakpoint_file(
-    tmp_path: Path, save: bool, background: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[None] = []
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """An item for each time that the callback waits for saves in the background."""
+    items: list[None] = []
 
     def wait() -> None:
-        waits.append(None)
+        items.append(None)
         wait_for_saves()
 
     monkeypatch.setattr(_checkpoint, "wait_for_saves", wait)
+    return items
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_end_of_training_waits_for_its_save(
+    tmp_path: Path, background: bool, waits: list[None]
+) -> None:
+    config = CheckpointConfig(99, async_save=background)
+    Run(tmp_path)(ModelCheckpoint("m", str(tmp_path), config))
+    assert len(waits) == 2 * background  # before the last step is saved, and after it
+    assert checkpoints(tmp_path) == ["2_5"]
+
+
+@pytest.mark.parametrize("with_state", [False, True])
+@pytest.mark.parametrize("finished", [False, True])
+def test_last_step_has_the_state_if_asked_for_and_counts_if_the_run_was_not_interrupted(
+    tmp_path: Path, with_state: bool, finished: bool
+) -> None:
+    config = CheckpointConfig(99, append_info=["training_state"] if with_state else None)
+    saver = ModelCheckpoint("m", str(tmp_path), config)
+    stop = LambdaCallback(on_train_step_end=lambda context: context.request_stop(finished=finished))
+    network = nn.Dense(1, 1)
+    model = Model(network, nn.MSELoss(), nn.SGD(network.trainable_params(), 0.1))
+    model.train(1, NumpySlicesDataset((np.ones((3, 1)), np.ones((3, 1)))), [saver, stop])
+    (file,) = tmp_path.glob("*.ckpt")
+    assert ("training_state" in load_checkpoint(file)) == with_state
+    assert bool(saver.state_dict()["files"]) == finished
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("save", [False, True])
+def test_exception_save_writes_breakpoint_file(
+    tmp_path: Path, save: bool, background: bool, waits: list[None]
+) -> None:
     config = CheckpointConfig(3, exception_save=save, async_save=background)
     checkpoint = ModelCheckpoint("m", str(tmp_path), config)
     with pytest.raises(RuntimeError, match="boom"):
