@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 import numpy.typing as npt
@@ -78,8 +79,8 @@ class ImageFolderDataset(MappableDataset):
         decrypt: None = None,
     ) -> None:
         check_workers(num_parallel_workers)
-        check_type(extensions, (list, tuple), "extensions", allow_none=True)
-        check_type(class_indexing, dict, "class_indexing", allow_none=True)
+        check_type(extensions, (list, tuple, NoneType), "extensions")
+        check_type(class_indexing, (dict, NoneType), "class_indexing")
         check_type(decode, bool, "decode")
         check_absent(cache, "cache")
         check_absent(decrypt, "decrypt")

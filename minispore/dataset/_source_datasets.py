@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import tee
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, NoneType
 from typing import cast
 
 import numpy as np
@@ -127,7 +127,7 @@ class LabelledImagesDataset(MappableDataset):
         shard_id: int | None = None,
         cache: None = None,
     ) -> None:
-        check_type(usage, str, "usage", allow_none=True)
+        check_type(usage, (str, NoneType), "usage")
         check_one_of(usage or "all", ("train", "test", "all"), "usage")
         check_workers(num_parallel_workers)
         check_absent(cache, "cache")

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from types import NoneType
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -453,7 +454,7 @@ def choose_sampler(
         shard_id: None for no shards.
         conflict_error: The class of the error to raise if arguments contradict one another.
     """
-    check_type(shuffle, bool, "shuffle", allow_none=True)
+    check_type(shuffle, (bool, NoneType), "shuffle")
     if num_samples is not None:
         check_int(num_samples, "num_samples", low=0)
     if sampler is not None:

@@ -60,14 +60,15 @@ class Variable:
 T = TypeVar("T", bound=Variable)
 
 
-def check_tensor(x: object, name: str = "input") -> None:
-    """Raise a TypeError if `x`, the argument `name`, is no tensor."""
+def check_tensor(x: object, name: str = "input") -> Variable:
+    """Return `x`, the argument `name`; TypeError if it is no tensor."""
     if not isinstance(x, Variable):
         hint = " Convert it: Tensor(…)." if hasattr(x, "__array__") or is_sequence(x) else ""
         raise TypeError(
             f"For '{caller()}', the argument '{name}' must be a Tensor, but got "
             f"{describe_value(x)}.{hint}"
         )
+    return x
 
 
 # `wrap` is called by every operation: this saves a look-up.

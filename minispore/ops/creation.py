@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import NoneType
 from typing import Final, TypeAlias, TypeVarTuple, cast
 
 import numpy as np
@@ -275,8 +276,9 @@ def arange(
 
     Source: MindSpore's `mindspore.ops.arange`.
     """
-    for name, value in (("start", start), ("end", end), ("step", step)):
-        check_type(value, (int, float, bool), name, allow_none=name == "end")
+    check_type(start, (int, float, bool), "start")
+    check_type(end, (int, float, bool, NoneType), "end")
+    check_type(step, (int, float, bool), "step")
     first, last = (0, start) if end is None else (start, end)
     if step == 0:
         raise ValueError("For 'arange', the argument 'step' must not be 0.")

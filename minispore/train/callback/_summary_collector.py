@@ -4,6 +4,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Mapping
+from types import NoneType
 from typing import Final, Self
 
 import numpy as np
@@ -76,7 +77,7 @@ def _check_specified(value: object) -> dict[str, object]:
 
 def _histogram_pattern(pattern: object) -> str | None:
     """Return the pattern of the parameters with histograms: None for the first, "" for none."""
-    regular = check_type(pattern, str, "histogram_regular", allow_none=True)
+    regular = check_type(pattern, (str, NoneType), "histogram_regular")
     try:
         re.compile(regular or "")
     except re.error as error:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -64,8 +65,8 @@ def read_landscape_options(value: object) -> LandscapeOptions:
 
 
 def _check_intervals(value: object) -> None:
-    for interval in check_type(value, list, "intervals"):
-        numbers = check_type(interval, list, "each interval of intervals")
+    for interval in check_type(value, list[object], "intervals"):
+        numbers = check_type(interval, list[object], "each interval of intervals")
         if len(numbers) < 3:
             raise ValueError(
                 f"For '{caller()}', each interval of 'intervals' must have at least three numbers, "
@@ -181,12 +182,11 @@ def read_metadata(path: str) -> LandscapeMetadata:
 
 
 def _as_object(value: object, name: str) -> dict[str, object]:
-    check_type(value, dict, name, _METADATA)
-    return cast("dict[str, object]", value)
+    return check_type(value, dict[str, object], name, _METADATA)
 
 
 def _as_numbers(group: object) -> list[int]:
-    items = check_type(group, list, "epoch_group", _METADATA)
+    items = check_type(group, list[object], "epoch_group", _METADATA)
     return [_as_number(item, "epoch_group") for item in items]
 
 
@@ -298,7 +298,7 @@ class SummaryLandscape:
                 f"For '{caller()}', the argument 'callback_fn' must be a function, "
                 f"but got {callback_fn!r} of type {type(callback_fn).__name__}."
             )
-        check_type(device_ids, list, "device_ids", allow_none=True)
+        check_type(device_ids, (list, NoneType), "device_ids")
         for number in device_ids or []:
             check_type(number, int, "device_ids")
         folder = self._folder if output is None else check_folder(output, "output")

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NotRequired, TypedDict, TypeVar, cast, overload
+from typing import Final, NotRequired, TypedDict, TypeVar, cast, get_origin
 
 import numpy as np
 import numpy.typing as npt
@@ -290,27 +290,13 @@ def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> objec
 # Reading the states of callbacks.
 
 
-@overload
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[dict[str, object]], owner: str | None = None
-) -> dict[str, object]: ...
-@overload
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[list[object]], owner: str | None = None
-) -> list[object]: ...
-@overload
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
-) -> T: ...
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[object], owner: str | None = None
-) -> object:
+def read_field(state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None) -> T:
     """Return `state[key]`, which must be of type `kind`; an int is accepted for a float.
 
     Args:
         state: The state, as `load_state_dict` receives it.
         key: The key.
-        kind: The expected type.
+        kind: The expected type. Of `list[int]`, only the class is checked.
         owner: The name in the error; by default that of the callback.
 
     Returns:
@@ -326,14 +312,15 @@ def read_field(
         Traceback (most recent call last):
         ValueError: For 'EarlyStopping', the state's 'wait' must be of type int, but got 'long'.
     """
+    cls: type[T] = get_origin(kind) or kind
     if key not in state:
         raise ValueError(f"For '{owner or caller()}', the state holds no '{key}'.")
     value = state[key]
     if kind is float and type(value) is int:
-        return float(value)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        return read_field({key: float(value)}, key, kind, owner)
+    if not isinstance(value, cls) or (isinstance(value, bool) and kind is int):
         raise ValueError(
-            f"For '{owner or caller()}', the state's '{key}' must be of type {kind.__name__}, "
+            f"For '{owner or caller()}', the state's '{key}' must be of type {cls.__name__}, "
             f"but got {value!r}."
         )
     return value
@@ -360,7 +347,7 @@ def read_dict_field(
         >>> read_dict_field({"best": {"loss": 0.5}}, "best", float, "BestCheckpoint")
         {'loss': 0.5}
     """
-    values = read_field(state, key, dict, owner)
+    values = read_field(state, key, dict[str, object], owner)
     path = f"{owner or caller()}.{key}"
     return {name: read_field(values, name, kind, path) for name in values}
 
@@ -386,6 +373,6 @@ def read_list_field(
         >>> read_list_field({"epoch": [1, 2]}, "epoch", int, "History")
         [1, 2]
     """
-    items = enumerate(read_field(state, key, list, owner))
-    indexed = {key: {str(i): item for i, item in items}}
+    items = read_field(state, key, list[object], owner)
+    indexed = {key: {str(i): item for i, item in enumerate(items)}}
     return list(read_dict_field(indexed, key, kind, owner).values())

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -278,7 +279,7 @@ class SummaryRecord:
             OSError: A file could not be written, and `raise_exception` is set.
         """
         check_int(step, "step")
-        check_type(train_network, Cell, "train_network", allow_none=True)
+        check_type(train_network, (Cell, NoneType), "train_network")
         if plugin_filter is not None and not callable(plugin_filter):
             raise TypeError(
                 f"For '{caller()}', the argument 'plugin_filter' must be a function or None, "
@@ -473,7 +474,7 @@ def check_keys(value: object, keys: tuple[str, ...], name: str) -> dict[str, Any
     """Return a copy of a dict; raise TypeError or ValueError unless its keys are among `keys`."""
     items = {
         check_type(key, str, f"key of {name}"): item
-        for key, item in check_type(value, dict, name).items()
+        for key, item in check_type(value, dict[object, Any], name).items()
     }
     unknown = [key for key in items if key not in keys]
     if unknown:
@@ -494,13 +495,13 @@ def check_folder(value: object, name: str) -> str:
 
 def check_export_options(options: object) -> str | None:
     """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
-    check_type(options, dict, "export_options", allow_none=True)
+    check_type(options, (dict, NoneType), "export_options")
     items = options if is_dict(options) else {}
     if unknown := [key for key in items if key != "tensor_format"]:
         raise TypeError(
             f"For '{caller()}', the keys of 'export_options' must be 'tensor_format', but got "
             f"{unknown}."
         )
-    tensor_format = check_type(items.get("tensor_format"), str, "tensor_format", allow_none=True)
+    tensor_format = check_type(items.get("tensor_format"), (str, NoneType), "tensor_format")
     check_one_of(tensor_format, (None, "npy"), "tensor_format")
     return tensor_format
