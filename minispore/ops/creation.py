@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import NoneType
-from typing import Final, TypeAlias, TypeVarTuple, cast
+from typing import Final, TypeAlias, TypeVarTuple
 
 import numpy as np
 
@@ -351,11 +351,11 @@ def _default_dtype(*numbers: Number) -> DType:
     return dtypes.bool_ if all(isinstance(x, bool) for x in numbers) else dtypes.int64
 
 
-def _end(value: object, name: str) -> float:
+def _end(value: Number | Tensor, name: str) -> float:
     """Return an end of a range, a number or a tensor without axes, as a number."""
     if not isinstance(value, Tensor):
         check_type(value, (int, float, bool, Tensor), name)
-        return cast("float", value)
+        return value
     if dtype_of(value).category != dtypes.FLOAT:
         raise TypeError(
             f"For 'linspace', a Tensor '{name}' must be of floats, but got {dtype_of(value)!r}."

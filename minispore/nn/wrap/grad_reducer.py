@@ -166,7 +166,7 @@ class DistributedGradReducer(Cell):
             library, dtype = device_namespace(total), gradient._data.dtype
             values = total
             if self.mean:
-                is_float = cast("np.dtype[np.generic]", total.dtype).kind == "f"
+                is_float = wire_dtype(total).kind == "f"
                 values = library.divide(total, divisor, out=total if is_float else None)
             if values.dtype != dtype:
                 values = library.astype(values, dtype)

@@ -375,8 +375,7 @@ class _LossFunction:
             )
         model, network, dataset, metrics = items
         self._parameters = check_type(network, Cell, "network").trainable_params()
-        check_type(metrics, dict, "metrics")
-        named = cast("dict[str, object]", metrics)
+        named = check_type(metrics, dict[str, object], "metrics")
         self._model = cast("_SupportsEval", model)
         self._data = _FirstBatches(check_dataset(dataset, "dataset"), samples)
         name = next((key for key, metric in named.items() if isinstance(metric, Loss)), None)
@@ -426,7 +425,7 @@ class _FirstBatches:
 def _check_changes(changes: object) -> dict[str, object]:
     """Return options that replace saved ones; raise TypeError or ValueError for others."""
     read_landscape_options(changes)
-    changed = cast("dict[str, object]", changes)
+    changed = check_type(changes, dict[str, object], "collect_landscape")
     fixed = {"unit", "intervals"} & changed.keys()
     if fixed:
         raise ValueError(
