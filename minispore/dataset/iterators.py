@@ -7,7 +7,6 @@ from itertools import islice, zip_longest
 from typing import Any, Final, Generic, TypedDict, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
@@ -32,6 +31,7 @@ from minispore.dataset._operations import instantiate
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
+from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import is_list, is_mapping, is_tuple
 
 T = TypeVar("T")
@@ -308,7 +308,7 @@ def code_and_data(node: Node) -> dict[str, object]:
     return items
 
 
-def sample_indices(count: int, max_count: int = 64) -> npt.NDArray[np.intp]:
+def sample_indices(count: int, max_count: int = 64) -> IndexArray:
     """Return at most `max_count` evenly spaced indices, from 0 to `count` - 1."""
     return np.linspace(0, count - 1, min(count, max_count)).astype(np.intp)
 

@@ -33,6 +33,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items, caller, check_unmasked, describe_value, is_sequence
 
 
@@ -422,7 +423,7 @@ def _variables_to_numpy(values: object) -> object:
 
 Number: TypeAlias = int | float | bool
 # The other operand of an operation on a tensor.
-Values: TypeAlias = Number | Sequence[Number] | np.generic | NDArray[np.generic]
+Values: TypeAlias = Number | Sequence[Number] | np.generic | AnyArray
 
 # The data type of Python's numbers, by category.
 _SCALAR_DTYPES = (dtypes.bool_, dtypes.int64, dtypes.float32)

@@ -18,6 +18,7 @@ from minispore.train.protocol.run_context import InternalCallbackParam
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
+from minispore.utils.arrays import Float64Array
 from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import as_items, caller, check_int, check_one_of, check_type
 
@@ -384,7 +385,7 @@ class _LossFunction:
         self._name = name
         self.arrays = {p.name: p.asnumpy() for p in self._parameters}
 
-    def load(self, path: str) -> planes.Floats:
+    def load(self, path: str) -> Float64Array:
         """Return the parameters of a checkpoint as a vector."""
         saved = load_checkpoint(path)
         missing = [name for name in self.arrays if name not in saved]
@@ -392,7 +393,7 @@ class _LossFunction:
             raise ValueError(f"For '{caller()}', the checkpoint '{path}' has no {missing}.")
         return planes.ravel({n: cast("Parameter", saved[n]).asnumpy() for n in self.arrays})
 
-    def __call__(self, vector: planes.Floats) -> float:
+    def __call__(self, vector: Float64Array) -> float:
         """Evaluate the model with these parameters."""
         values = planes.unravel(vector, self.arrays)
         for parameter in self._parameters:

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Final, NotRequired, TypedDict, TypeVar, cast, get_origin
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.engine.array import is_ndarray
 from minispore.train.checkpoint.loading import load_checkpoint
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import caller, is_dict, is_list, is_mapping, is_sequence
 
-Array = npt.NDArray[np.generic]
 T = TypeVar("T")
 
 # The name of the text in a checkpoint; the names of the arrays begin with it.
@@ -47,7 +46,7 @@ class TrainingState:
     """
 
     text: str
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, AnyArray]
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> "TrainingState":
@@ -182,7 +181,7 @@ def truncate_for_message(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _checksum(text: str, arrays: Mapping[str, Array]) -> int:
+def _checksum(text: str, arrays: Mapping[str, AnyArray]) -> int:
     total = zlib.crc32(text.encode(errors="replace"))
     for name in sorted(arrays):
         total = zlib.crc32(np.ascontiguousarray(arrays[name]).tobytes(), total)
@@ -192,7 +191,7 @@ def _checksum(text: str, arrays: Mapping[str, Array]) -> int:
 # Encoding.
 
 
-def encode(value: object, name: str) -> tuple[str, dict[str, Array]]:
+def encode(value: object, name: str) -> tuple[str, dict[str, AnyArray]]:
     """Encode a tree of values as JSON.
 
     Args:
@@ -213,11 +212,11 @@ def encode(value: object, name: str) -> tuple[str, dict[str, Array]]:
     """
     import json
 
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, AnyArray] = {}
     return json.dumps(_encode_item(value, "", name, arrays)), arrays
 
 
-def decode(text: str, name: str, arrays: Mapping[str, Array]) -> object:
+def decode(text: str, name: str, arrays: Mapping[str, AnyArray]) -> object:
     """Return the tree of values that `encode` encoded.
 
     Args:
@@ -240,7 +239,7 @@ def decode(text: str, name: str, arrays: Mapping[str, Array]) -> object:
     return _decode_item(json.loads(text), name, arrays)
 
 
-def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) -> object:
+def _encode_item(value: object, path: str, name: str, arrays: dict[str, AnyArray]) -> object:
     # Of int and float not their subclasses, such as an enumeration's: they would be decoded as int.
     if value is None or isinstance(value, bool | str) or type(value) in {int, float}:
         return value
@@ -264,7 +263,7 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
     raise TypeError(f"{value!r} at '{path}' is of type {type(value).__name__}")
 
 
-def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> object:
+def _decode_item(value: object, name: str, arrays: Mapping[str, AnyArray]) -> object:
     if is_list(value):
         return [_decode_item(item, name, arrays) for item in value]
     if not is_dict(value):

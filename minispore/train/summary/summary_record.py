@@ -14,7 +14,6 @@ from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common import Tensor
 from minispore.nn import Cell
@@ -32,6 +31,7 @@ from minispore.train.summary.lineage import (
     check_custom,
     encode,
 )
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     caller,
     check_arguments,
@@ -41,8 +41,6 @@ from minispore.utils.checks import (
     is_dict,
 )
 from minispore.utils.warn import warn_at_caller
-
-_Array = NDArray[np.generic]
 
 VALUE_PLUGINS: Final = ("tensor", "scalar", "image", "histogram")
 # The type of the values of each plugin.
@@ -61,7 +59,7 @@ class _TimedValue(NamedTuple):
     """A value and the time when it was added, in seconds since 1970."""
 
     wall_time: float
-    content: _Array | Landscape
+    content: AnyArray | Landscape
 
 
 # By plugin and name.
@@ -350,7 +348,7 @@ class SummaryRecord:
             self._subscribers.remove(self._on_summary)
         self._subscribed = kinds
 
-    def add_value_unchecked(self, plugin: str, name: str, value: _Array | Landscape) -> None:
+    def add_value_unchecked(self, plugin: str, name: str, value: AnyArray | Landscape) -> None:
         """Add a value without checking or copying it; the caller must not modify it afterwards."""
         self._values[plugin, name] = _TimedValue(time.time(), value)
 
@@ -366,11 +364,11 @@ class SummaryRecord:
         self._tracer = GraphTracer(network, names or {type(network).__name__: network})
         self._graph, self._graph_written = self._tracer.graph, False
 
-    def _on_summary(self, kind: str, name: str, array: _Array) -> None:
+    def _on_summary(self, kind: str, name: str, array: AnyArray) -> None:
         if self._mode == "train" and kind in self._subscribed:
             self.add_value_unchecked(kind, name, array)
 
-    def _add(self, plugin: str, name: str, value: _Array | Landscape) -> None:
+    def _add(self, plugin: str, name: str, value: AnyArray | Landscape) -> None:
         if (plugin, name) in self._values:
             warn_at_caller(
                 f"For \"SummaryRecord.add_value\", '{name}/{plugin}' has duplicate values. "
@@ -438,7 +436,7 @@ def _as_events(steps: Sequence[_Step]) -> list[Event]:
     ]
     computed = iter(histograms(arrays))
 
-    def content(plugin: str, value: _Array | Landscape) -> Content:
+    def content(plugin: str, value: AnyArray | Landscape) -> Content:
         if plugin == "histogram":
             return next(computed)
         if isinstance(value, Landscape):
