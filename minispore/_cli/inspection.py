@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore import nn, ops
 from minispore._cli.arguments import Arguments
@@ -14,6 +13,7 @@ from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import Tensor
 from minispore.train import Model, load_checkpoint, load_param_into_net
 from minispore.train.summary.decode import read_events
+from minispore.utils.arrays import Float32Array
 from minispore.utils.atomic import open_regular_file
 from minispore.utils.tables import Table
 
@@ -110,7 +110,7 @@ def _format(path: Path) -> str:
     return "safetensors" if path.suffix == ".safetensors" else "ckpt"
 
 
-def _image(path: Path) -> NDArray[np.float32]:
+def _image(path: Path) -> Float32Array:
     """Return the normalised pixels of the digit in an image, of shape (28, 28), as MNIST's."""
     try:
         from PIL import Image
@@ -135,7 +135,7 @@ def _image(path: Path) -> NDArray[np.float32]:
     return np.asarray((ink - 0.1307) / 0.3081, np.float32)
 
 
-def _centred(ink: NDArray[np.float32]) -> NDArray[np.float32]:
+def _centred(ink: Float32Array) -> Float32Array:
     """Return the ink at the size and place that digits have in MNIST's images.
 
     Source: http://yann.lecun.com/exdb/mnist: within 20 x 20 pixels, with the centre of mass in the
@@ -157,7 +157,7 @@ def _centred(ink: NDArray[np.float32]) -> NDArray[np.float32]:
     return image
 
 
-def _centre_of_mass(ink: NDArray[np.float32]) -> tuple[float, float]:
+def _centre_of_mass(ink: Float32Array) -> tuple[float, float]:
     rows, columns = np.indices(ink.shape)
     return float(np.average(rows, weights=ink)), float(np.average(columns, weights=ink))
 

@@ -1,9 +1,8 @@
 """Checks of predicted classes and labels, which several metrics share."""
 
 import numpy as np
-import numpy.typing as npt
 
-from minispore.utils.arrays import HostArray
+from minispore.utils.arrays import HostArray, IndexArray
 from minispore.utils.checks import caller
 from minispore.utils.warn import warn_at_caller
 
@@ -63,7 +62,7 @@ def match_labels(predicted: HostArray, label: HostArray, *, column: bool = False
     return label
 
 
-def as_class_indices(label: HostArray, classes: int) -> npt.NDArray[np.intp]:
+def as_class_indices(label: HostArray, classes: int) -> IndexArray:
     """Return `label` as integers; ValueError if an element is not a class index."""
     with np.errstate(invalid="ignore"):  # NaN is rejected below
         indices = label.astype(np.intp)

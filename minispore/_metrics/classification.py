@@ -5,7 +5,6 @@ from abc import abstractmethod
 from typing import ClassVar, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore._metrics._validation import (
     as_class_indices,
@@ -16,7 +15,7 @@ from minispore._metrics._validation import (
     warn_of_nan,
 )
 from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_inputs, safe_divide
-from minispore.utils.arrays import Float64Array, HostArray, Int64Array
+from minispore.utils.arrays import BoolArray, Float64Array, HostArray, IndexArray, Int64Array
 from minispore.utils.checks import caller, check_int, check_number, check_type
 
 
@@ -225,14 +224,14 @@ class _PositiveCountMetric(AccumulatingMetric[HostArray]):
         """Return the value of each class or sample."""
 
 
-def _count_by_class(predicted: HostArray, actual: npt.NDArray[np.intp], classes: int) -> Int64Array:
+def _count_by_class(predicted: HostArray, actual: IndexArray, classes: int) -> Int64Array:
     groups = (actual[predicted == actual], predicted, actual)
     return np.stack(
         [np.bincount(group.ravel(), minlength=classes) for group in groups], dtype=np.int64
     )
 
 
-def _count_by_sample(predicted: npt.NDArray[np.bool_], actual: npt.NDArray[np.bool_]) -> Int64Array:
+def _count_by_sample(predicted: BoolArray, actual: BoolArray) -> Int64Array:
     groups = (predicted & actual, predicted, actual)
     return np.stack([group.sum(axis=1).ravel() for group in groups], dtype=np.int64)
 

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore._metrics._validation import as_class_indices, is_binary, warn_of_nan
 from minispore._metrics.metric import AccumulatingMetric, rearrange_inputs, safe_divide
-from minispore.utils.arrays import Float64Array, HostArray
+from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_int, check_one_of, check_type
 
 
@@ -260,7 +259,7 @@ class ConfusionMatrixMetric(AccumulatingMetric[HostArray]):
         return float(_reduce_defined(_reduce_defined(rates, 1, operation), 0, operation))
 
 
-def _count_outcomes(predicted: npt.NDArray[np.bool_], label: npt.NDArray[np.bool_]) -> Float64Array:
+def _count_outcomes(predicted: BoolArray, label: BoolArray) -> Float64Array:
     outcomes = (predicted & label, predicted & ~label, ~predicted & ~label, ~predicted & label)
     axes = tuple(range(2, label.ndim))
     return np.stack([outcome.sum(axis=axes) for outcome in outcomes], dtype=np.float64)

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore._metrics._validation import warn_of_nan
 from minispore._metrics.metric import Metric, rearrange_inputs
-from minispore.utils.arrays import Float64Array, HostArray
+from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_int
 
 Curve = tuple[HostArray, HostArray, HostArray]
@@ -125,7 +124,7 @@ class ROC(Metric):
             )
 
 
-def _curve(scores: HostArray, positive: npt.NDArray[np.bool_]) -> Curve:
+def _curve(scores: HostArray, positive: BoolArray) -> Curve:
     for present, name, rate in ((~positive, "negative", "false"), (positive, "positive", "true")):
         if not present.any():
             raise ValueError(

@@ -1,6 +1,7 @@
 """Metrics of a model's loss: its mean over batches, and perplexity."""
 
 import math
+from types import NoneType
 
 import numpy as np
 
@@ -65,9 +66,7 @@ class Perplexity(MeanMetric):
 
     def __init__(self, ignore_label: int | None = None) -> None:
         super().__init__()
-        self.ignore_label: int | None = check_type(
-            ignore_label, int, "ignore_label", allow_none=True
-        )
+        self.ignore_label: int | None = check_type(ignore_label, (int, NoneType), "ignore_label")
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:

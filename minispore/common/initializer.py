@@ -13,12 +13,11 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
-from minispore.utils.arrays import AnyArray
+from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.checks import as_items, check_number, check_one_of, check_type, describe_value
 
 FanMode = Literal["fan_in", "fan_out"]
@@ -437,7 +436,7 @@ def _normal(arr: AnyArray, sigma: float, mean: float = 0.0) -> None:
 
 def _truncated(
     shape: tuple[int, ...], sigma: float, mean: float, low: float, high: float
-) -> NDArray[np.float64]:
+) -> Float64Array:
     mode = min(max(mean, low), high)
     values = np.full(shape, mode)
     variance = sigma**2

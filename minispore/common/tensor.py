@@ -715,13 +715,11 @@ class Tensor(Variable):
     addmv: Final = method(linalg.addmv)
     baddbmm: Final = method(linalg.baddbmm)
 
-    @overload
-    def remainder(self, other: Operand) -> Tensor: ...
-    @overload
-    def remainder(self, *, divisor: Operand) -> Tensor: ...
-    def remainder(self, other: Any = None, *, divisor: Any = None) -> Tensor:
+    def remainder(self, other: Operand | None = None, *, divisor: Operand | None = None) -> Tensor:
         """Return the remainder of the division by `other`, also called `divisor`, with its sign."""
-        right: Operand = _resolve_alias(other, divisor)
+        right = _resolve_alias(other, divisor)
+        if right is None:
+            raise TypeError("For 'remainder', the argument 'other' is missing.")
         return arithmetic.remainder(self, right)
 
     # Methods whose arguments have two names. `dim` is `axis`, `keepdim` is `keepdims`, and the
@@ -1061,15 +1059,9 @@ class Tensor(Variable):
             raise ValueError(f"For '{caller()}', no such tensor can be made: {error}.") from None
         return wrap(data, self)
 
-    @overload
-    def expand_as(self, other: Variable) -> Tensor: ...
-    @overload
-    def expand_as(self, *, x: Variable) -> Tensor: ...
-    def expand_as(self, other: Any = None, *, x: Any = None) -> Tensor:
+    def expand_as(self, other: Variable | None = None, *, x: Variable | None = None) -> Tensor:
         """Return the tensor broadcast to the shape of `other`, also called `x`."""
-        target: Tensor = _resolve_alias(other, x)
-        check_tensor(target, "other")
-        return shapes.broadcast_to(self, target.shape)
+        return shapes.broadcast_to(self, check_tensor(_resolve_alias(other, x), "other").shape)
 
     def expand(self, *size: Int | Sequence[Int]) -> Tensor:
         """Return `self.broadcast_to(*size)`."""

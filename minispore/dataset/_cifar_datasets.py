@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import LabelledImagesDataset
 from minispore.dataset._sources import FileSource
+from minispore.utils.arrays import UInt8Array
 from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller
 
@@ -132,7 +132,7 @@ def _read(
     return np.ascontiguousarray(images), *labels
 
 
-def _read_file(path: Path, rows: int, classes: tuple[int, ...]) -> npt.NDArray[np.uint8]:
+def _read_file(path: Path, rows: int, classes: tuple[int, ...]) -> UInt8Array:
     with open(path, "rb", opener=open_regular_file) as file:
         content = np.frombuffer(file.read(), np.uint8)
     if content.size != rows * (len(classes) + np.prod(_IMAGE, dtype=int)):

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as short
+from types import NoneType
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -87,7 +88,7 @@ class CSVDataset(MappableDataset):
                 f"For '{caller()}', the argument 'field_delim' must be one character, and no quote "
                 f"or line break, but got {field_delim!r}."
             )
-        check_type(column_defaults, (list, tuple), "column_defaults", allow_none=True)
+        check_type(column_defaults, (list, tuple, NoneType), "column_defaults")
         check_workers(num_parallel_workers)
         check_absent(cache, "cache")
         chosen = choose_sampler(None, shuffle, num_samples, num_shards, shard_id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import NoneType
 from typing import Literal, TypeVar, overload
 
 import numpy as np
@@ -132,7 +133,7 @@ class Dataset:
         if input_columns is None:
             input_columns = self._node.columns[:1]
         inputs, outputs = self._inputs_and_outputs(input_columns, output_columns)
-        check_type(callbacks, (DSCallback, list), "callbacks", allow_none=True)
+        check_type(callbacks, (DSCallback, list, NoneType), "callbacks")
         hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks")
         return Dataset(Map(self._node, functions, inputs, outputs, hooks, workers))
 

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._dataset import check_workers
 from minispore.dataset._node import Array, Block, Row, rebatch
@@ -19,6 +19,7 @@ from minispore.dataset._source_datasets import (
 from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.dataset.vision._decode import decode_image
+from minispore.utils.arrays import IndexArray
 from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller, check_int, check_type
 
@@ -78,8 +79,8 @@ class ImageFolderDataset(MappableDataset):
         decrypt: None = None,
     ) -> None:
         check_workers(num_parallel_workers)
-        check_type(extensions, (list, tuple), "extensions", allow_none=True)
-        check_type(class_indexing, dict, "class_indexing", allow_none=True)
+        check_type(extensions, (list, tuple, NoneType), "extensions")
+        check_type(class_indexing, (dict, NoneType), "class_indexing")
         check_type(decode, bool, "decode")
         check_absent(cache, "cache")
         check_absent(decrypt, "decrypt")
@@ -163,7 +164,7 @@ class ImageSource:
         del column
         return np.array([label for _, label in self.files], np.int32)
 
-    def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
+    def rows(self, indices: IndexArray) -> Iterable[Block]:
         """Return the images and labels with these indices."""
         return rebatch(map(self._row, indices.tolist()), len(indices))
 

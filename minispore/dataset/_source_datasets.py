@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import tee
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, NoneType
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype, string
 from minispore.dataset._batches import SampledBatches
@@ -35,6 +34,7 @@ from minispore.dataset.samplers import (
     as_sampler,
     choose_sampler,
 )
+from minispore.utils.arrays import AnyArray, IndexArray
 from minispore.utils.checks import (
     as_tuple,
     caller,
@@ -66,7 +66,7 @@ class MappableDataset(Dataset):
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
-        self._first_epoch: npt.NDArray[np.intp] | None = None
+        self._first_epoch: IndexArray | None = None
 
     def __getitem__(self, index: int) -> tuple[Array, ...]:
         node = self._map_style_node()
@@ -127,7 +127,7 @@ class LabelledImagesDataset(MappableDataset):
         shard_id: int | None = None,
         cache: None = None,
     ) -> None:
-        check_type(usage, str, "usage", allow_none=True)
+        check_type(usage, (str, NoneType), "usage")
         check_one_of(usage or "all", ("train", "test", "all"), "usage")
         check_workers(num_parallel_workers)
         check_absent(cache, "cache")
@@ -189,7 +189,7 @@ class NumpySlicesDataset(MappableDataset):
 
     def __init__(
         self,
-        data: npt.NDArray[np.generic] | Sequence[object] | Mapping[str, object],
+        data: AnyArray | Sequence[object] | Mapping[str, object],
         column_names: Names | None = None,
         num_samples: int | None = None,
         num_parallel_workers: int | None = 1,

@@ -7,7 +7,6 @@ from operator import getitem
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._node import (
     Array,
@@ -22,6 +21,7 @@ from minispore.dataset._node import (
 )
 from minispore.dataset._workers import WorkerPool
 from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
+from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import as_tuple, is_dict
 
 
@@ -33,7 +33,7 @@ class MapStyleSource(Protocol):
         """Return the number of rows."""
         ...
 
-    def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
+    def rows(self, indices: IndexArray) -> Iterable[Block]:
         """Return the rows with these indices, copied."""
         ...
 
@@ -55,7 +55,7 @@ class MapStyleNode(NamedColumns):
     store: MapStyleSource
     sampler: BuiltinSampler
     workers: int | None = None  # processes that read an object; None for the iterating thread
-    pool: WorkerPool[npt.NDArray[np.intp]] | None = None  # set for one iterator with workers
+    pool: WorkerPool[IndexArray] | None = None  # set for one iterator with workers
 
     @property
     def user_code(self) -> tuple[object, ...]:
@@ -72,7 +72,7 @@ class MapStyleNode(NamedColumns):
         """Return the number of rows that the sampler chooses."""
         return len(self.indices(EpochKey(0, seeded=True)))
 
-    def indices(self, key: EpochKey) -> npt.NDArray[np.intp]:
+    def indices(self, key: EpochKey) -> IndexArray:
         """Return the indices of the rows that the sampler chooses for an epoch."""
         if isinstance(self.sampler, PKSampler):
             return self.sampler.indices_by_label(self._labels(self.sampler)(), key)
@@ -105,7 +105,7 @@ class ArraySource:
         """Return the number of rows."""
         return len(self.arrays[0])
 
-    def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
+    def rows(self, indices: IndexArray) -> Iterable[Block]:
         """Return the rows with these indices, copied."""
         yield tuple([array.take(indices, axis=0) for array in self.arrays])
 
@@ -125,7 +125,7 @@ class FileSource:
         """Return the labels of all rows in the column number `column`."""
         return self._arrays[column]
 
-    def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
+    def rows(self, indices: IndexArray) -> Iterable[Block]:
         """Return the rows with these indices, copied."""
         yield tuple([array.take(indices, axis=0) for array in self._arrays])
 
@@ -145,7 +145,7 @@ class ObjectSource:
         """Return the length of the object."""
         return len(self.source)
 
-    def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
+    def rows(self, indices: IndexArray) -> Iterable[Block]:
         """Return the rows with these indices."""
         items = (
             call_user_code(getitem, self.source, i, code=self.source, row=i)

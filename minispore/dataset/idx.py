@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from minispore.utils.arrays import UInt8Array
 from minispore.utils.atomic import atomic_write, open_regular_file
 
 MNIST_NAMES: Final = {
@@ -31,7 +31,7 @@ _PIECE = 2**20
 _DEFLATE_MAX_RATIO = 1032  # no deflate stream unpacks to more, so a header can't claim more
 
 
-def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+def read_idx(path: str | os.PathLike[str]) -> UInt8Array:
     """Read an IDX file of unsigned bytes, plain or gzipped, as its first bytes show.
 
     The length in the header is compared with that of the file before memory is allocated.
@@ -80,7 +80,7 @@ def read_idx_shape(path: str | os.PathLike[str]) -> tuple[int, ...]:
         return _read_header(stream, path)
 
 
-def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> None:
+def write_idx(path: str | os.PathLike[str], array: UInt8Array) -> None:
     """Write an array of uint8 as an IDX file; gzipped where the name ends in ``.gz``.
 
     Equal arrays give equal bytes: the gzip header has no time stamp.
@@ -113,7 +113,7 @@ def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> Non
             file.writelines(content)
 
 
-def idx_bytes(array: npt.NDArray[np.uint8]) -> tuple[bytes, memoryview]:
+def idx_bytes(array: UInt8Array) -> tuple[bytes, memoryview]:
     """Return the header and the elements of an IDX file; raise the errors of `write_idx`."""
     if array.dtype != np.uint8:
         raise TypeError(f"For 'write_idx', 'array' must be of dtype uint8, but got {array.dtype}.")

@@ -4,10 +4,9 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, zip_longest
-from typing import Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypedDict, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
@@ -32,6 +31,7 @@ from minispore.dataset._operations import instantiate
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
+from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import is_list, is_mapping, is_tuple
 
 T = TypeVar("T")
@@ -40,6 +40,18 @@ T = TypeVar("T")
 _PREFETCH_ROWS: Final = 32
 # Fields of nodes that are no settings: what one iterator uses, and what has no effect on the rows.
 _NO_SETTINGS: Final = ("callbacks", "driver", "example", "has_yielded", "pool", "workers")
+
+
+class _Position(TypedDict):
+    """What `DatasetIterator.state_dict` returns."""
+
+    seed: int
+    seeded: bool
+    epoch: int
+    taken: int
+    begin: Mapping[str, object]
+    mapped: list[int]
+    pipeline: list[str]
 
 
 class DatasetIterator(Generic[T]):
@@ -126,11 +138,12 @@ class DatasetIterator(Generic[T]):
                 one of this iterator. The iterator is then unchanged.
         """
         try:
-            numbers = [int(cast("int", state[name])) for name in ("seed", "epoch", "taken")]
-            mapped = [int(rows) for rows in cast("list[int]", state["mapped"])]
+            position = cast("_Position", state)
+            numbers = [int(position["seed"]), int(position["epoch"]), int(position["taken"])]
+            mapped = [int(rows) for rows in position["mapped"]]
             drivers = list(zip(self._drivers, mapped, strict=True))
-            begin = dict(cast("Mapping[str, object]", state["begin"]))
-            pipeline, seeded = list(cast("list[str]", state["pipeline"])), bool(state["seeded"])
+            begin = dict(position["begin"])
+            pipeline, seeded = list(position["pipeline"]), bool(position["seeded"])
             if (begin and begin.keys() != {"random", "objects"}) or min(*numbers, *mapped) < 0:
                 raise ValueError("a number is negative, or 'begin' is invalid")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -167,11 +180,10 @@ class DatasetIterator(Generic[T]):
         states = [dict(item.state_dict()) for item in stateful_objects(self._node)]
         return {"random": get_rng_state(), "objects": states}
 
-    def _restore_user_state(self, begin: Mapping[str, object]) -> None:
-        states = cast("list[Mapping[str, object]]", begin["objects"])
-        for item, state in zip(stateful_objects(self._node), states, strict=True):
+    def _restore_user_state(self, begin: Mapping[str, Any]) -> None:
+        for item, state in zip(stateful_objects(self._node), begin["objects"], strict=True):
             item.load_state_dict(state)
-        set_rng_state(cast("Mapping[str, object]", begin["random"]))
+        set_rng_state(begin["random"])
 
 
 def _rows_of_epoch(
@@ -296,7 +308,7 @@ def code_and_data(node: Node) -> dict[str, object]:
     return items
 
 
-def sample_indices(count: int, max_count: int = 64) -> npt.NDArray[np.intp]:
+def sample_indices(count: int, max_count: int = 64) -> IndexArray:
     """Return at most `max_count` evenly spaced indices, from 0 to `count` - 1."""
     return np.linspace(0, count - 1, min(count, max_count)).astype(np.intp)
 

@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from types import NoneType
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
-from minispore.utils.arrays import IndexArray
+from minispore.utils.arrays import AnyArray, Float64Array, IndexArray
 from minispore.utils.checks import caller, check_int, check_type, describe_value
 
 __all__ = [
@@ -172,7 +172,7 @@ class SubsetSampler(BuiltinSampler):
         listed = list(indices) if isinstance(indices, Iterable) else [indices]
         for index in listed:
             check_type(index, (int, np.integer), "indices")
-        self.indices: npt.NDArray[np.intp] = np.array(listed, np.intp)
+        self.indices: IndexArray = np.array(listed, np.intp)
 
     def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return the first of `indices`."""
@@ -241,7 +241,7 @@ class WeightedRandomSampler(BuiltinSampler):
                 "For 'WeightedRandomSampler', the argument 'weights' must be finite numbers, none "
                 f"negative and one above zero, but got {weights!r}."
             )
-        self.weights: npt.NDArray[np.float64] = array / array.sum()
+        self.weights: Float64Array = array / array.sum()
         self.replacement = replacement
 
     def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
@@ -306,7 +306,7 @@ class PKSampler(BuiltinSampler):
         """Raise ValueError: `indices_by_label` needs the labels."""
         raise ValueError("For 'PKSampler', a data set of images with labels is needed.")
 
-    def indices_by_label(self, labels: npt.NDArray[np.generic], key: EpochKey) -> IndexArray:
+    def indices_by_label(self, labels: AnyArray, key: EpochKey) -> IndexArray:
         """Return independent draws from the rows of each class."""
         rng = key.generator()
         classes = np.unique(labels)
@@ -453,7 +453,7 @@ def choose_sampler(
         shard_id: None for no shards.
         conflict_error: The class of the error to raise if arguments contradict one another.
     """
-    check_type(shuffle, bool, "shuffle", allow_none=True)
+    check_type(shuffle, (bool, NoneType), "shuffle")
     if num_samples is not None:
         check_int(num_samples, "num_samples", low=0)
     if sampler is not None:

@@ -33,6 +33,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items, caller, check_unmasked, describe_value, is_sequence
 
 
@@ -60,14 +61,15 @@ class Variable:
 T = TypeVar("T", bound=Variable)
 
 
-def check_tensor(x: object, name: str = "input") -> None:
-    """Raise a TypeError if `x`, the argument `name`, is no tensor."""
+def check_tensor(x: object, name: str = "input") -> Variable:
+    """Return `x`, the argument `name`; TypeError if it is no tensor."""
     if not isinstance(x, Variable):
         hint = " Convert it: Tensor(…)." if hasattr(x, "__array__") or is_sequence(x) else ""
         raise TypeError(
             f"For '{caller()}', the argument '{name}' must be a Tensor, but got "
             f"{describe_value(x)}.{hint}"
         )
+    return x
 
 
 # `wrap` is called by every operation: this saves a look-up.
@@ -421,7 +423,7 @@ def _variables_to_numpy(values: object) -> object:
 
 Number: TypeAlias = int | float | bool
 # The other operand of an operation on a tensor.
-Values: TypeAlias = Number | Sequence[Number] | np.generic | NDArray[np.generic]
+Values: TypeAlias = Number | Sequence[Number] | np.generic | AnyArray
 
 # The data type of Python's numbers, by category.
 _SCALAR_DTYPES = (dtypes.bool_, dtypes.int64, dtypes.float32)

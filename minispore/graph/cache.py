@@ -29,7 +29,7 @@ from minispore.graph.guards import Watch
 from minispore.graph.plan import GivenNumbers, Plan, layout
 from minispore.graph.tape import Tape
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import describe_value, is_dict, is_tuple
+from minispore.utils.checks import describe_value, is_dict, is_list, is_tuple
 
 R = TypeVar("R")
 _logger = logging.getLogger("minispore")
@@ -296,7 +296,7 @@ def _key(
         containers.append(value)
         items: Iterable[object] = ()
         if same == len(containers) - 1:
-            items = value.items() if is_dict(value) else cast("list[object]", value)
+            items = value.items() if is_dict(value) else value if is_list(value) else ()
         return kind, same, *[_key(item, inputs, objects, containers) for item in items]
     if value is None or kind in (bool, int, str):
         return kind, value

@@ -78,16 +78,17 @@ class Plan:
             raise PlanError("it raises an error", keep=True) from error
         if self._decides_otherwise(decisions):
             raise PlanError("a decision on its inputs is another one", keep=True)
+        values: list[Numbers] = []
         computed: list[Computed] = []
         for compute in self._numbers:
             try:
-                computed.append(Computed(compute, compute()))
+                values.append(compute())
+                computed.append(Computed(compute, values[-1]))
             except Exception as error:
                 computed.append(Computed(compute, error))
                 reason = "it raises an error"
                 raise PlanError(reason, keep=True, numbers=computed) from error
-        values = [cast("Numbers", each.result) for each in computed]
-        numbers = [x for each in values for x in flattened(each)]
+        numbers = [x for value in values for x in flattened(value)]
         if self._branches_otherwise(numbers):
             reason = "a number of the optimizer became zero or nonzero"
             raise PlanError(reason, numbers=computed)

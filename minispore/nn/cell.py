@@ -6,6 +6,7 @@ a `Cell`, in the order of assignment. There is no separate registry that could b
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
+from types import NoneType
 from typing import (
     TYPE_CHECKING,
     ClassVar,
@@ -134,7 +135,7 @@ class Cell(HooksMixin):
             )
         # `super().__init__(Net)` for `super(Net, self).__init__()` is common in scripts.
         check_type(auto_prefix, (bool, type), "auto_prefix")
-        check_type(flags, dict, "flags", allow_none=True)
+        check_type(flags, (dict, NoneType), "flags")
         self.training = False
         self.phase = "train"  # MindSpore's default
         self.requires_grad = False
@@ -206,7 +207,7 @@ class Cell(HooksMixin):
             KeyError: The name is empty, contains a dot, or is that of another attribute.
         """
         check_type(child_name, str, "child_name")
-        check_type(child_cell, Cell, "child_cell", allow_none=True)
+        check_type(child_cell, (Cell, NoneType), "child_cell")
         self._check_new_name(child_name, "child_name", Cell)
         object.__setattr__(self, child_name, child_cell)
 
@@ -221,7 +222,7 @@ class Cell(HooksMixin):
                 or is that of another attribute.
         """
         check_type(param_name, str, "param_name")
-        check_type(param, Parameter, "param", allow_none=True)
+        check_type(param, (Parameter, NoneType), "param")
         dot = not check_name_contain_dot
         self._check_new_name(param_name, "param_name", Parameter, dot=dot)
         setattr(self, param_name, param)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import TYPE_CHECKING, Final, Literal
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace, host_branch, to_host
@@ -382,10 +382,6 @@ def minimum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 Minimum: Final = primitive("Minimum", minimum)
 
 
-@overload
-def where(condition: Tensor, input: Number, other: Number) -> Tensor: ...
-@overload
-def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> Tensor: ...
 def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return elements of `input` where `condition` is true, and of `other` elsewhere.
 

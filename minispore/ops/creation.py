@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, TypeAlias, TypeVarTuple, cast
+from types import NoneType
+from typing import Final, TypeAlias, TypeVarTuple
 
 import numpy as np
 
@@ -275,8 +276,9 @@ def arange(
 
     Source: MindSpore's `mindspore.ops.arange`.
     """
-    for name, value in (("start", start), ("end", end), ("step", step)):
-        check_type(value, (int, float, bool), name, allow_none=name == "end")
+    check_type(start, (int, float, bool), "start")
+    check_type(end, (int, float, bool, NoneType), "end")
+    check_type(step, (int, float, bool), "step")
     first, last = (0, start) if end is None else (start, end)
     if step == 0:
         raise ValueError("For 'arange', the argument 'step' must not be 0.")
@@ -349,11 +351,11 @@ def _default_dtype(*numbers: Number) -> DType:
     return dtypes.bool_ if all(isinstance(x, bool) for x in numbers) else dtypes.int64
 
 
-def _end(value: object, name: str) -> float:
+def _end(value: Number | Tensor, name: str) -> float:
     """Return an end of a range, a number or a tensor without axes, as a number."""
     if not isinstance(value, Tensor):
         check_type(value, (int, float, bool, Tensor), name)
-        return cast("float", value)
+        return value
     if dtype_of(value).category != dtypes.FLOAT:
         raise TypeError(
             f"For 'linspace', a Tensor '{name}' must be of floats, but got {dtype_of(value)!r}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from types import EllipsisType
-from typing import TYPE_CHECKING, Final, Literal, cast, overload
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 import numpy as np
 
@@ -711,7 +711,7 @@ def _getitem_at(x: Tensor, index: tuple[object, ...]) -> Tensor:
         raise IndexError(f"For '{caller()}', {error}.") from None
 
 
-def _as_number(value: object, name: str) -> float:
+def _as_number(value: Variable | Number, name: str) -> float:
     """Return a number, also from a tensor of one element."""
     if isinstance(value, Variable):
         if prod(value.shape) != 1:
@@ -719,10 +719,11 @@ def _as_number(value: object, name: str) -> float:
                 f"For 'one_hot', the argument '{name}' must have one element, but it is of shape "
                 f"{value.shape}."
             )
-        value = to_host(value._data).item()
+        number: float = to_host(value._data).item()
+        return number
     if not isinstance(value, int | float):
         check_type(value, (Variable, int, float), name)
-    return cast("float", value)
+    return value
 
 
 class OneHot(Primitive):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,8 +122,8 @@ def interpolate(
     """
     check_category(input, dtypes.FLOAT)
     check_one_of(mode, _AXES_OF_MODE, "mode")
-    check_type(align_corners, bool, "align_corners", allow_none=True)
-    check_type(recompute_scale_factor, bool, "recompute_scale_factor", allow_none=True)
+    check_type(align_corners, (bool, NoneType), "align_corners")
+    check_type(recompute_scale_factor, (bool, NoneType), "recompute_scale_factor")
     if input.ndim not in _AXES_OF_MODE[mode] or 0 in input.shape[2:]:
         raise ValueError(
             f"For '{caller()}', the argument 'input' must have {_AXES_OF_MODE[mode][0]} axes for "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import prod
+from types import NoneType
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
@@ -846,7 +847,7 @@ def pad(
     inner = apply1(indexing.getitem, input_x, tuple(inside))
     number = 0 if value is None else value
     if not isinstance(number, int | float):
-        check_type(value, (bool, int, float), "value", allow_none=True)
+        check_type(value, (bool, int, float, NoneType), "value")
     return pad_constant(inner, [(max(a, 0), max(b, 0)) for a, b in pairs], number)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from math import inf
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from minispore.engine import dtypes
@@ -849,7 +850,7 @@ def norm(
     Source: MindSpore's `mindspore.ops.norm`.
     """
     x = as_float(A, "A")
-    check_type(ord, (int, float, str), "ord", allow_none=True)
+    check_type(ord, (int, float, str, NoneType), "ord")
     check_bool(keepdim, "keepdim")
     if dtype is not None:
         x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype)))

@@ -9,16 +9,16 @@ from threading import local
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common.tensor import Tensor
 from minispore.ops._primitive import Primitive
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import caller, check_type
 
 __all__ = ["HistogramSummary", "ImageSummary", "ScalarSummary", "TensorSummary"]
 
 # Receives the kind of a value, its name, and a copy of it.
-SummarySubscriber: TypeAlias = Callable[[str, str, NDArray[np.generic]], None]
+SummarySubscriber: TypeAlias = Callable[[str, str, AnyArray], None]
 
 _subscribers: Final = local()
 

@@ -332,7 +332,7 @@ class InferenceRunner(Callback):
         return {
             "label": label,
             "output": output,
-            "loss": cast("Tensor", params.loss_fn(output, label)),
+            "loss": params.loss_fn(output, label),
         }
 
 

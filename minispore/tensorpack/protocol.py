@@ -18,7 +18,7 @@
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, NoReturn, Self, TypeAlias, cast
+from typing import Literal, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from minispore.nn import Cell, Optimizer
 from minispore.ops.summary import summary_subscribers
 from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.resume import StateField, StatefulMixin, read_dict_field
 from minispore.train.summary import Event
 from minispore.utils.checks import check_type, describe_value
 
@@ -84,7 +84,7 @@ class ScalarStore(StatefulMixin):
     def validate_state(self, state: Mapping[str, object]) -> dict[str, object]:
         """Return a copy of the state by attribute names; ValueError if it is invalid."""
         valid = super().validate_state(state)
-        steps, values = (cast("dict[str, list[object]]", field) for field in valid.values())
+        steps, values = (read_dict_field(valid, key, list[object]) for key in ("steps", "values"))
         if {n: len(each) for n, each in steps.items()} != {n: len(values[n]) for n in values}:
             raise ValueError(
                 "For 'Monitors', the state's 'steps' and 'values' must have the same lengths."

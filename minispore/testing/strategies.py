@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import register_random
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -36,6 +35,7 @@ from minispore.train import (
     TimeMonitor,
 )
 from minispore.train.protocol import EVENTS
+from minispore.utils.arrays import AnyArray
 
 __all__ = [
     "broadcastable_tensors",
@@ -258,7 +258,7 @@ def datasets(
     # All rows differ, so that tests can distinguish their orders.
     x = np.arange(rows * features, dtype=np.float32).reshape(rows, features) / 4
     y = np.arange(rows, dtype=np.int32) % classes
-    columns: dict[str, npt.NDArray[np.generic]] = {"x": x, "y": y}
+    columns: dict[str, AnyArray] = {"x": x, "y": y}
     dataset: Dataset = draw(st.builds(NumpySlicesDataset, st.just(columns), shuffle=st.just(False)))
     for _ in range(draw(st.integers(0, max_steps))):
         name = draw(st.sampled_from(["take", "skip", "repeat", "shuffle"]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ def get_metrics(
     metrics: AbstractSet[str] | Mapping[str, Metric | str] | None,
 ) -> dict[str, Metric]:
     """Return the metrics of `Model`'s argument: a set of names, a dict of both, or None."""
-    check_type(metrics, (dict, set, frozenset), "metrics", allow_none=True)
+    check_type(metrics, (dict, set, frozenset, NoneType), "metrics")
     if metrics is None:
         return {}
     if isinstance(metrics, Mapping):

@@ -1,6 +1,7 @@
 """Mixed precision: networks that compute in float16, with parameters in float32."""
 
 from collections.abc import Callable, Iterator
+from types import NoneType
 
 from minispore.common.dtype import DType, float16, float32
 from minispore.nn import (
@@ -187,7 +188,7 @@ def build_train_network(
     for name in kwargs:
         check_one_of(name, ("loss_scale_manager", "keep_batchnorm_fp32"), "kwargs")
     manager = kwargs.get("loss_scale_manager", DynamicLossScaleManager() if level == "O2" else None)
-    check_type(manager, LossScaleManager, "loss_scale_manager", allow_none=True)
+    check_type(manager, (LossScaleManager, NoneType), "loss_scale_manager")
     network = auto_mixed_precision(network, level)
     if loss_fn is not None:
         network = WithLossCell(network, loss_fn)

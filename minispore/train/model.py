@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from types import FunctionType
+from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minispore._metrics.names import MetricName
@@ -93,10 +93,10 @@ class Model:
         **kwargs: object,
     ) -> None:
         check_type(network, Cell, "network")
-        check_type(optimizer, Optimizer, "optimizer", allow_none=True)
-        check_type(eval_network, Cell, "eval_network", allow_none=True)
+        check_type(optimizer, (Optimizer, NoneType), "optimizer")
+        check_type(eval_network, (Cell, NoneType), "eval_network")
         if not callable(loss_fn) or isinstance(loss_fn, type):
-            check_type(loss_fn, (Cell, FunctionType), "loss_fn", allow_none=True)
+            check_type(loss_fn, (Cell, FunctionType, NoneType), "loss_fn")
         _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
         if optimizer is None:
@@ -346,13 +346,13 @@ class Model:
                 f"For '{caller()}', 'backend' and 'config' must be None: MindSpore Lite is not "
                 f"supported, but got backend {backend!r} and config {config!r}."
             )
-        types = (Tensor, int, float, bool, str, tuple, list, dict)
+        types = (Tensor, int, float, bool, str, tuple, list, dict, NoneType)
         inputs = [
             Tensor(x) if hasattr(x, "__array__") and not isinstance(x, Tensor | float) else x
             for x in predict_data
         ]
         for item in inputs:
-            check_type(item, types, "predict_data", allow_none=True)
+            check_type(item, types, "predict_data")
         self._network.set_train(mode=False)
         if not is_graph_mode():
             return self._network(*inputs)
@@ -419,7 +419,7 @@ class Model:
                 f"For '{caller()}', the model has a 'loss_fn' but no 'optimizer': "
                 "nothing would be trained."
             )
-        check_type(resume, (str, os.PathLike), "resume", allow_none=True)
+        check_type(resume, (str, os.PathLike, NoneType), "resume")
         check_type(resume_strict, bool, "resume_strict")
         context = RunContext(
             InternalCallbackParam(

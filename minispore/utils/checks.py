@@ -12,7 +12,7 @@ from inspect import signature
 from math import inf
 from reprlib import repr as short
 from types import FrameType, NoneType, UnionType
-from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -187,47 +187,28 @@ def _type_names(hint: object) -> list[str]:
         return [name for option in get_args(hint) for name in _type_names(option)]
     if origin in _WITH_CHECKED_ITEMS:
         return [re.sub(r"[\w.]+\.", "", str(hint))]  # without the names of modules
-    return ["None" if kind is NoneType else kind.__name__ for kind in _kinds(hint)]
+    return [_type_name(kind) for kind in _kinds(hint)]
 
 
-# Type checkers do not know the types of the items of a `dict` or `list` that is an argument.
-@overload
-def check_type(
-    value: object, types: type[dict[object, object]], name: str, function: str | None = None
-) -> dict[object, object]: ...
-@overload
-def check_type(
-    value: object, types: type[list[object]], name: str, function: str | None = None
-) -> list[object]: ...
-@overload
+def _type_name(kind: type) -> str:
+    return "None" if kind is NoneType else kind.__name__
+
+
+def _class_of(kind: type[T]) -> type[T]:
+    """Return `list` for `list[int]`, which is no class, and a class unchanged."""
+    return getattr(kind, "__origin__", kind)
+
+
 def check_type(
     value: object, types: type[T] | tuple[type[T], ...], name: str, function: str | None = None
-) -> T: ...
-@overload
-def check_type(
-    value: object,
-    types: type[T] | tuple[type[T], ...],
-    name: str,
-    function: str | None = None,
-    *,
-    allow_none: bool,
-) -> T | None: ...
-def check_type(
-    value: object,
-    types: type[T] | tuple[type[T], ...],
-    name: str,
-    function: str | None = None,
-    *,
-    allow_none: bool = False,
-) -> T | None:
+) -> T:
     """Check that `value` is an instance of one of `types`; a bool is not accepted as an int.
 
     Args:
         value: The argument.
-        types: A class or several.
+        types: A class or several. Of `list[int]`, only the class is checked.
         name: The name of the argument.
         function: Its name in the error; by default that of the public function.
-        allow_none: Whether None is accepted, too.
 
     Returns:
         The value.
@@ -242,15 +223,13 @@ def check_type(
         Traceback (most recent call last):
         TypeError: For 'repeat', the type of 'count' must be one of int, but got '3' of type str.
     """
-    accepted: list[type[T]] = [*types] if isinstance(types, tuple) else [types]
-    if allow_none and value is None:
-        return None
+    kinds: tuple[type[T], ...] = types if isinstance(types, tuple) else (types,)
+    accepted: list[type[T]] = [_class_of(kind) for kind in kinds]
     if not isinstance(value, bool) or {bool, object} & {*accepted}:
         for kind in accepted:
             if isinstance(value, kind):
                 return value
-    expected = [t.__name__ for t in accepted] + ["None"] * allow_none
-    raise _type_error(value, expected, name, function or caller())
+    raise _type_error(value, map(_type_name, accepted), name, function or caller())
 
 
 def check_bool(value: object, name: str, function: str | None = None) -> None:

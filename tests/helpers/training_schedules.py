@@ -59,7 +59,7 @@ def squared(logits: Tensor, labels: Tensor) -> Tensor:
     return ops.mean((logits - ops.one_hot(labels, CLASSES, 1.0, 0.0)) ** 2)
 
 
-LOSSES: dict[str, Callable[[], Callable[..., object]]] = {
+LOSSES: dict[str, Callable[[], Callable[..., ms.Tensor]]] = {
     "cross entropy": lambda: nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"),
     "smoothed": lambda: nn.CrossEntropyLoss(label_smoothing=0.1),
     "function": lambda: squared,

@@ -60,7 +60,7 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
     assert_type(cb_params.cur_step_num, int)
     assert_type(cb_params.batch_num, int)
     assert_type(cb_params.mode, str)
-    assert_type(cb_params.loss_fn, Callable[..., object] | None)
+    assert_type(cb_params.loss_fn, Callable[..., Tensor] | None)
     assert_type(cb_params.optimizer, nn.Optimizer | None)
     assert_type(cb_params.train_network, nn.Cell)
     assert_type(cb_params.metrics, dict[str, Any])

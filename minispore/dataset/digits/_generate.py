@@ -5,13 +5,12 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset.digits._geometry import draw_glyphs
 from minispore.dataset.digits._render import SIZE, render
 from minispore.dataset.digits._skeletons import SKELETONS
 from minispore.dataset.digits._strokes import Drawings, read_drawings
-from minispore.utils.arrays import UInt8Array
+from minispore.utils.arrays import IndexArray, Int64Array, UInt8Array
 from minispore.utils.checks import check_int, check_one_of
 
 MAX_COUNT: Final = 2**31 - 1  # the limit of the header of MNIST's files
@@ -70,8 +69,8 @@ def _draw_block(rng: np.random.Generator) -> tuple[UInt8Array, UInt8Array]:
 
 
 def _choose_drawings(
-    drawings: Drawings, digits: npt.NDArray[np.int64], rng: np.random.Generator
-) -> npt.NDArray[np.intp]:
+    drawings: Drawings, digits: Int64Array, rng: np.random.Generator
+) -> IndexArray:
     """Return the index of a random drawing for each digit, with probabilities `frequency`."""
     which = np.empty(len(digits), np.intp)
     for digit in range(len(SKELETONS)):

@@ -9,10 +9,9 @@ Source: http://yann.lecun.com/exdb/mnist/ describes how MNIST's images were norm
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset.digits._strokes import POINTS, Drawings
-from minispore.utils.arrays import Float32Array
+from minispore.utils.arrays import BoolArray, Float32Array, IndexArray
 
 BOX: Final = 20
 """Pixels along the side of the box that a glyph's ink fills."""
@@ -40,13 +39,11 @@ class Glyphs(NamedTuple):
     """(n, points, 2): x, y."""
     radius: Float32Array
     """(n, points): half the stroke's width."""
-    inked: npt.NDArray[np.bool_]
+    inked: BoolArray
     """(n, points - 1): whether the pen is down from this point to the next."""
 
 
-def draw_glyphs(
-    drawings: Drawings, which: npt.NDArray[np.intp], rng: np.random.Generator
-) -> Glyphs:
+def draw_glyphs(drawings: Drawings, which: IndexArray, rng: np.random.Generator) -> Glyphs:
     """Return the drawings with the indices `which`, each with another writer's style."""
     styles = _WriterStyles(rng, len(which))
     points = _elastic_distortion(
@@ -81,9 +78,7 @@ class _WriterStyles:
         return np.float32(2 * np.pi) * self.rng.random((self.count, *shape), dtype=np.float32)
 
 
-def _jitter_knots(
-    drawings: Drawings, which: npt.NDArray[np.intp], styles: _WriterStyles
-) -> Float32Array:
+def _jitter_knots(drawings: Drawings, which: IndexArray, styles: _WriterStyles) -> Float32Array:
     """Return the points of each path after random shifts of its knots, smaller for close knots."""
     knots = drawings.knots[which]
     missed = drawings.room[which][:, :, None] * styles.miss(_UNSTEADY, *knots.shape[1:])

@@ -7,11 +7,10 @@ computed only in a small window of pixels around each segment, for a block of im
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from minispore.dataset.digits._geometry import BOX, Glyphs
-from minispore.utils.arrays import Float32Array
+from minispore.utils.arrays import Float32Array, IndexArray, UInt8Array
 
 SIZE: Final = 28
 """Pixels along an image's side."""
@@ -28,7 +27,7 @@ _SHARPNESS = 1.5  # of an edge, in greys a pixel
 _BLUR = 0.05  # the maximum weight of each neighbour in the blur kernel
 
 
-def render(glyphs: Glyphs, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+def render(glyphs: Glyphs, rng: np.random.Generator) -> UInt8Array:
     """Return images of shape (n, 28, 28), 0 for paper and 255 for ink, centred like MNIST's."""
     depth = -_crop_centred(distance_to_ink(glyphs))
     depth += _ROUGHNESS * rng.standard_normal(depth.shape, dtype=np.float32)
@@ -81,8 +80,8 @@ def _grey(depth: Float32Array) -> Float32Array:
 
 
 def _capsule(
-    x: npt.NDArray[np.intp],
-    y: npt.NDArray[np.intp],
+    x: IndexArray,
+    y: IndexArray,
     a: Float32Array,
     b: Float32Array,
     radius_a: Float32Array,

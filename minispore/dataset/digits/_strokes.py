@@ -9,10 +9,9 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset.digits._skeletons import SKELETONS
-from minispore.utils.arrays import Float64Array
+from minispore.utils.arrays import BoolArray, Float32Array, Float64Array, IndexArray
 
 POINTS: Final = 49
 """The number of points along the path of each drawing."""
@@ -23,17 +22,17 @@ _FINE = 16  # steps between two knots when a path's length is measured
 class Drawings(NamedTuple):
     """All drawings of all digits, each padded to the same number of knots."""
 
-    knots: npt.NDArray[np.float32]
+    knots: Float32Array
     """The knots, shape (drawings, knots, 2), in units of the box's height."""
-    room: npt.NDArray[np.float32]
+    room: Float32Array
     """Each knot's distance to its nearest neighbour along the path, shape (drawings, knots)."""
-    basis: npt.NDArray[np.float32]
+    basis: Float32Array
     """From knots to points on the path, shape (drawings, POINTS, knots)."""
-    inked: npt.NDArray[np.bool_]
+    inked: BoolArray
     """Whether the pen is down between a point and the next, shape (drawings, POINTS - 1)."""
-    digit: npt.NDArray[np.intp]
+    digit: IndexArray
     """The digit that a drawing shows, shape (drawings,)."""
-    frequency: npt.NDArray[np.float64]
+    frequency: Float64Array
     """The probability of a drawing for its digit, shape (drawings,)."""
 
 
@@ -56,7 +55,7 @@ def read_drawings() -> Drawings:
     )
 
 
-def _path(text: str) -> tuple[Float64Array, Float64Array, npt.NDArray[np.bool_]]:
+def _path(text: str) -> tuple[Float64Array, Float64Array, BoolArray]:
     """Return the knots, the basis and the pen positions of one drawing."""
     strokes = [stroke.split() for stroke in text.split(";")]
     flat = [word for stroke in strokes for word in stroke]
@@ -76,7 +75,7 @@ def _path(text: str) -> tuple[Float64Array, Float64Array, npt.NDArray[np.bool_]]
     return knots, basis, inked
 
 
-def _spline(run: npt.NDArray[np.intp], knots: Float64Array) -> Float64Array:
+def _spline(run: IndexArray, knots: Float64Array) -> Float64Array:
     """Return a finely sampled basis for the smooth run through the knots `run`.
 
     Centripetal Catmull-Rom tangents (the parameter is the square root of the chord, which avoids

@@ -4,12 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
 from minispore.common.seed import generator
 from minispore.dataset._node import Array
-from minispore.utils.arrays import Float64Array
+from minispore.utils.arrays import BoolArray, Float64Array
 from minispore.utils.checks import as_tuple, caller, check_int, check_number, check_type
 
 __all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]
@@ -103,7 +102,7 @@ class OneHot(Transform):
                 f"For 'OneHot', the input must be in [0, {self.num_classes - 1}], but it goes from "
                 f"{block.min()} to {block.max()}."
             )
-        hot: npt.NDArray[np.bool_] = np.equal(block[..., np.newaxis], np.arange(self.num_classes))
+        hot: BoolArray = np.equal(block[..., np.newaxis], np.arange(self.num_classes))
         if not self.smoothing_rate:
             return hot.astype(block.dtype)
         off_value = self.smoothing_rate / self.num_classes

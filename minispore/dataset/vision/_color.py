@@ -1,11 +1,10 @@
 """Transforms of the colors of images, with the arithmetic of OpenCV, which MindSpore uses."""
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform
-from minispore.utils.arrays import Float32Array, Int64Array
+from minispore.utils.arrays import Float32Array, Int64Array, UInt8Array
 from minispore.utils.checks import caller, check_number
 
 
@@ -183,7 +182,7 @@ def _hsv(images: Int64Array) -> tuple[Int64Array, ...]:
     return hue % 256, (spread * per_value + 2048) >> 12, value
 
 
-def _rgb(hue: Int64Array, saturation: Int64Array, value: Int64Array) -> npt.NDArray[np.uint8]:
+def _rgb(hue: Int64Array, saturation: Int64Array, value: Int64Array) -> UInt8Array:
     """Return the pixels of a hue in [0, 255], a saturation and a value."""
     sixths = hue.astype(np.float32) * np.float32(6 / 255)
     sector = np.floor(sixths)

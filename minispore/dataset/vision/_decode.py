@@ -3,10 +3,10 @@
 from io import BytesIO
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
+from minispore.utils.arrays import UInt8Array
 
 
 class Decode(Transform):
@@ -47,7 +47,7 @@ class Decode(Transform):
         return np.stack([decode_image(row, "For 'Decode', the input") for row in block])
 
 
-def decode_image(content: npt.NDArray[np.uint8], what: str) -> npt.NDArray[np.uint8]:
+def decode_image(content: UInt8Array, what: str) -> UInt8Array:
     """Return the pixels (height, width, 3) of the content of an image file.
 
     Args:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform, Inter, height_and_width
@@ -357,7 +356,7 @@ def warp_affine(
         for i in (0, 1)
         for j in (0, 1)
     ]
-    mean: npt.NDArray[np.float64] = np.sum(parts, axis=0)
+    mean: Float64Array = np.sum(parts, axis=0)
     if images.dtype == np.uint8:
         mean = np.floor(mean + 0.5)
     return mean.astype(images.dtype)

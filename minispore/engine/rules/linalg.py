@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from minispore.engine.array import A, is_by_columns, namespace
+from minispore.engine.array import A, Array, is_by_columns, namespace
 from minispore.engine.rules import Binary, Ternary
 from minispore.engine.rules.broadcasting import unbroadcast
 
 # Functions that are called with the operands of every product, for example to count operations.
-gemm_observers: list[Callable[[object, object], None]] = []
+gemm_observers: list[Callable[[Array, Array], None]] = []
 
 
 def gemm(x: A, y: A) -> A:
@@ -17,7 +17,7 @@ def gemm(x: A, y: A) -> A:
     return x * y if x.shape[-1] == 1 == y.shape[-2] else x @ y
 
 
-def count_product(x: object, y: object) -> None:
+def count_product(x: Array, y: Array) -> None:
     """Call the observers with the operands of a product, or of what could be computed as one."""
     for observer in gemm_observers:
         observer(x, y)

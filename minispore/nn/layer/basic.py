@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from types import NoneType
 
 import numpy as np
 
@@ -70,7 +71,7 @@ class Dense(Cell):
         self.in_channels: int = check_int(in_channels, "in_channels", low=1)
         self.out_channels: int = check_int(out_channels, "out_channels", low=1)
         self.has_bias: bool = check_type(has_bias, bool, "has_bias")
-        check_type(activation, (str, Cell), "activation", allow_none=True)
+        check_type(activation, (str, Cell, NoneType), "activation")
         check_float_type(dtype)
         if weight_init is None:
             weight_init = HeUniform(math.sqrt(5))

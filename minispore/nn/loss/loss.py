@@ -1,5 +1,6 @@
 """Loss functions: cells that compute a loss from a network's outputs and the labels."""
 
+from types import NoneType
 from typing import cast
 
 from minispore import ops
@@ -508,7 +509,7 @@ class NLLLoss(LossBase):
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(reduction)
-        self.weight: Tensor | None = check_type(weight, Tensor, "weight", allow_none=True)
+        self.weight: Tensor | None = check_type(weight, (Tensor, NoneType), "weight")
         check_int(ignore_index, "ignore_index")
         self.ignore_index = ignore_index
 
@@ -607,7 +608,7 @@ class BCELoss(LossBase):
 
     def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
-        self.weight: Tensor | None = check_type(weight, Tensor, "weight", allow_none=True)
+        self.weight: Tensor | None = check_type(weight, (Tensor, NoneType), "weight")
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
@@ -652,8 +653,8 @@ class BCEWithLogitsLoss(LossBase):
         pos_weight: Tensor | None = None,
     ) -> None:
         super().__init__(reduction)
-        self.weight: Tensor | None = check_type(weight, Tensor, "weight", allow_none=True)
-        check_type(pos_weight, Tensor, "pos_weight", allow_none=True)
+        self.weight: Tensor | None = check_type(weight, (Tensor, NoneType), "weight")
+        check_type(pos_weight, (Tensor, NoneType), "pos_weight")
         self.pos_weight = pos_weight
 
     def construct(self, input: Tensor, target: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from minispore.utils.warn import warn_at_caller
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
 
 # A cell is callable as well, but ty does not find its call, whose type depends on its `construct`.
-LossFunction: TypeAlias = Callable[..., object] | Constructs[..., object]
+LossFunction: TypeAlias = Callable[..., Tensor] | Constructs[..., Tensor]
 # Takes the gradients of a step, and returns those for the optimizer, or None for the same.
 GradientHook: TypeAlias = Callable[[tuple[Tensor, ...]], Sequence[Tensor] | None]
 
@@ -55,7 +55,7 @@ class WithLossCell(Cell):
 
     def construct(self, data: Tensor, label: Tensor) -> Tensor:
         """Return the loss of a batch."""
-        return cast("Tensor", self._loss_fn(self._backbone(data), label))
+        return self._loss_fn(self._backbone(data), label)
 
     @property
     def backbone_network(self) -> Cell:
@@ -104,7 +104,7 @@ class WithEvalCell(Cell):
         outputs = self._network(data)
         if self.add_cast_fp32:
             outputs = ops.cast(outputs, float32)
-        return cast("Tensor", self._loss_fn(outputs, label)), outputs, label
+        return self._loss_fn(outputs, label), outputs, label
 
 
 @check_arguments
@@ -317,7 +317,7 @@ def _warn_of_foreign_parameters(network: Cell, optimizer: Optimizer) -> None:
         )
 
 
-def _as_function(loss_fn: object) -> Callable[..., object]:
+def _as_function(loss_fn: LossFunction) -> Callable[..., Tensor]:
     if not callable(loss_fn):
         raise TypeError(
             f"For '{caller()}', the argument 'loss_fn' must be a Cell or a function, "

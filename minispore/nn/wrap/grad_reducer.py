@@ -1,6 +1,7 @@
 """Reduce gradients over processes, between the backward pass and the optimizer."""
 
 from collections.abc import Iterable, Sequence
+from types import NoneType
 from typing import Final, cast
 
 import numpy as np
@@ -74,7 +75,7 @@ class DistributedGradReducer(Cell):
         group: str = GlobalComm.WORLD_COMM_GROUP,
     ) -> None:
         super().__init__(auto_prefix=False)
-        check_type(mean, bool, "mean", allow_none=True)
+        check_type(mean, (bool, NoneType), "mean")
         check_type(fusion_type, int, "fusion_type")
         iterable: type = Iterable
         check_type(parameters, iterable, "parameters")
@@ -165,7 +166,7 @@ class DistributedGradReducer(Cell):
             library, dtype = device_namespace(total), gradient._data.dtype
             values = total
             if self.mean:
-                is_float = cast("np.dtype[np.generic]", total.dtype).kind == "f"
+                is_float = wire_dtype(total).kind == "f"
                 values = library.divide(total, divisor, out=total if is_float else None)
             if values.dtype != dtype:
                 values = library.astype(values, dtype)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import NoneType
 from typing import Final, cast
 
 from minispore.nn.cell import Cell
@@ -132,10 +133,10 @@ class CheckpointConfig:
         check_storage("enc", async_save, enc_key, enc_mode, crc_check, format)
         check_kind(remove_redundancy, bool, "remove_redundancy")
         check_bool(integrated_save, "integrated_save")
-        check_type(saved_network, Cell, "saved_network", allow_none=True)
+        check_type(saved_network, (Cell, NoneType), "saved_network")
         check_bool(exception_save, "exception_save")
         for name in _POLICY:
-            if check_type(values[name], int, name, allow_none=True) is not None:
+            if check_type(values[name], (int, NoneType), name) is not None:
                 check_int(values[name], name, low=0)
         if not any(values[name] for name in _POLICY):
             names = ", ".join(map(repr, _POLICY))
@@ -163,7 +164,7 @@ class CheckpointConfig:
 
 def _append_dict(append_info: object) -> dict[str, object] | None:
     """Return the values of `append_info` by name, with 0 for the current epoch and step."""
-    check_type(append_info, list, "append_info", allow_none=True)
+    check_type(append_info, (list, NoneType), "append_info")
     values: dict[str, object] = {}
     dicts = 0
     for item in append_info if is_list(append_info) else ():
@@ -248,7 +249,7 @@ class ModelCheckpoint(Callback):
         config: CheckpointConfig | None = None,
     ) -> None:
         super().__init__()
-        check_type(config, CheckpointConfig, "config", allow_none=True)
+        check_type(config, (CheckpointConfig, NoneType), "config")
         self._config = CheckpointConfig() if config is None else config
         folder = "." if directory is None else directory
         self._directory = folder if callable(folder) else make_folder(folder)

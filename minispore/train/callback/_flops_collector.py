@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from itertools import zip_longest
 from time import perf_counter
-from typing import cast
 
 import numpy as np
 
@@ -147,10 +146,10 @@ class FlopsUtilizationCollector(StatefulMixin, Callback):
         if self._count in linalg.gemm_observers:
             linalg.gemm_observers.remove(self._count)
 
-    def _count(self, x: object, y: object) -> None:
+    def _count(self, x: Array, y: Array) -> None:
         # A product of variables, in a higher-order derivative, is reported again as one of arrays.
         if not isinstance(x, Variable):
-            self.flops += matmul_flops(cast("Array", x).shape, cast("Array", y).shape)
+            self.flops += matmul_flops(x.shape, y.shape)
 
     def _print_flops(self) -> None:
         kinds = ("Full", "Shard") if self._full_flops else ("Shard",)

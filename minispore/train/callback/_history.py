@@ -1,7 +1,7 @@
 """History: record the output and the metrics of each epoch."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.outputs import as_array, first_output, shortest_float
@@ -89,7 +89,7 @@ class History(Callback):
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
         epochs = read_list_field(state, "epoch", int)
-        history = cast("dict[str, list[Any]]", read_dict_field(state, "history", list))
+        history = read_dict_field(state, "history", list[Any])
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 

@@ -1,8 +1,5 @@
 """LossMonitor: print the loss, and stop training when it is not finite."""
 
-import numpy as np
-import numpy.typing as npt
-
 from minispore.common import Tensor
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.outputs import (
@@ -13,6 +10,7 @@ from minispore.train.protocol.outputs import (
 )
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.resume import StateField, StatefulMixin
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import check_int
 
 
@@ -103,7 +101,7 @@ class LossMonitor(StatefulMixin, Callback):
             loss = _loss(outputs, array)
             print(f"epoch: {epoch} step: {in_epoch}, loss is {loss!s}", flush=True)
 
-    def _check_pending(self) -> npt.NDArray[np.generic] | None:
+    def _check_pending(self) -> AnyArray | None:
         """Read and check the pending losses; return the last one."""
         array = None
         for (epoch, step), array in self._pending.fetch():
@@ -111,7 +109,7 @@ class LossMonitor(StatefulMixin, Callback):
         return array
 
 
-def _loss(outputs: object, first: npt.NDArray[np.generic] | None) -> object:
+def _loss(outputs: object, first: AnyArray | None) -> object:
     """Return the loss among the outputs of a network in the form in which MindSpore prints it.
 
     A single tensor becomes a Python float (the mean, if it has several elements), printed with all

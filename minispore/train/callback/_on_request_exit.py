@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
+from types import FrameType, NoneType
 from typing import Self
 
 from minispore.communication._collectives import all_reduce_max, is_data_parallel
@@ -77,7 +77,7 @@ class OnRequestExit(Callback):
                 f"{file_name!r}."
             )
         check_type(directory, (str, os.PathLike), "directory")
-        check_type(config_file, (str, os.PathLike), "config_file", allow_none=True)
+        check_type(config_file, (str, os.PathLike, NoneType), "config_file")
         self._save_ckpt = save_ckpt
         self._name = os.path.join(os.path.normpath(directory), "rank_0", file_name)
         self._config_file = config_file

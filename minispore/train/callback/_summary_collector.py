@@ -4,10 +4,10 @@ import math
 import os
 import re
 from collections.abc import Collection, Mapping
+from types import NoneType
 from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell, Optimizer
@@ -28,9 +28,8 @@ from minispore.train.summary.summary_record import (
     check_folder,
     check_keys,
 )
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items, caller, check_arguments, check_int, check_type
-
-_Array = NDArray[np.generic]
 
 _SWITCHES: Final = (
     "collect_metric",
@@ -76,7 +75,7 @@ def _check_specified(value: object) -> dict[str, object]:
 
 def _histogram_pattern(pattern: object) -> str | None:
     """Return the pattern of the parameters with histograms: None for the first, "" for none."""
-    regular = check_type(pattern, str, "histogram_regular", allow_none=True)
+    regular = check_type(pattern, (str, NoneType), "histogram_regular")
     try:
         re.compile(regular or "")
     except re.error as error:
@@ -351,7 +350,7 @@ class SummaryCollector(Callback):
         return [p for p in parameters if re.match(pattern, p.name)]
 
 
-def _sample(parameter: Parameter) -> _Array:
+def _sample(parameter: Parameter) -> AnyArray:
     """Return a copy of the elements of a parameter, or of runs of elements of a large one."""
     elements = parameter.asnumpy().reshape(-1)
     if elements.size > _RUNS * _RUN_LENGTH:
@@ -360,11 +359,11 @@ def _sample(parameter: Parameter) -> _Array:
     return elements.copy()
 
 
-def _scalar(value: float) -> _Array:
+def _scalar(value: float) -> AnyArray:
     return np.array(value, np.float32)
 
 
-def _images(params: InternalCallbackParam) -> _Array | None:
+def _images(params: InternalCallbackParam) -> AnyArray | None:
     """Return a copy of the first images of the batch, None if it does not contain images."""
     batch = params.train_dataset_element
     if batch:

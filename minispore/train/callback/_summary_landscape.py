@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from minispore.train.protocol.run_context import InternalCallbackParam
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
+from minispore.utils.arrays import Float64Array
 from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import as_items, caller, check_int, check_one_of, check_type
 
@@ -64,8 +66,8 @@ def read_landscape_options(value: object) -> LandscapeOptions:
 
 
 def _check_intervals(value: object) -> None:
-    for interval in check_type(value, list, "intervals"):
-        numbers = check_type(interval, list, "each interval of intervals")
+    for interval in check_type(value, list[object], "intervals"):
+        numbers = check_type(interval, list[object], "each interval of intervals")
         if len(numbers) < 3:
             raise ValueError(
                 f"For '{caller()}', each interval of 'intervals' must have at least three numbers, "
@@ -181,12 +183,11 @@ def read_metadata(path: str) -> LandscapeMetadata:
 
 
 def _as_object(value: object, name: str) -> dict[str, object]:
-    check_type(value, dict, name, _METADATA)
-    return cast("dict[str, object]", value)
+    return check_type(value, dict[str, object], name, _METADATA)
 
 
 def _as_numbers(group: object) -> list[int]:
-    items = check_type(group, list, "epoch_group", _METADATA)
+    items = check_type(group, list[object], "epoch_group", _METADATA)
     return [_as_number(item, "epoch_group") for item in items]
 
 
@@ -298,7 +299,7 @@ class SummaryLandscape:
                 f"For '{caller()}', the argument 'callback_fn' must be a function, "
                 f"but got {callback_fn!r} of type {type(callback_fn).__name__}."
             )
-        check_type(device_ids, list, "device_ids", allow_none=True)
+        check_type(device_ids, (list, NoneType), "device_ids")
         for number in device_ids or []:
             check_type(number, int, "device_ids")
         folder = self._folder if output is None else check_folder(output, "output")
@@ -375,8 +376,7 @@ class _LossFunction:
             )
         model, network, dataset, metrics = items
         self._parameters = check_type(network, Cell, "network").trainable_params()
-        check_type(metrics, dict, "metrics")
-        named = cast("dict[str, object]", metrics)
+        named = check_type(metrics, dict[str, object], "metrics")
         self._model = cast("_SupportsEval", model)
         self._data = _FirstBatches(check_dataset(dataset, "dataset"), samples)
         name = next((key for key, metric in named.items() if isinstance(metric, Loss)), None)
@@ -385,7 +385,7 @@ class _LossFunction:
         self._name = name
         self.arrays = {p.name: p.asnumpy() for p in self._parameters}
 
-    def load(self, path: str) -> planes.Floats:
+    def load(self, path: str) -> Float64Array:
         """Return the parameters of a checkpoint as a vector."""
         saved = load_checkpoint(path)
         missing = [name for name in self.arrays if name not in saved]
@@ -393,7 +393,7 @@ class _LossFunction:
             raise ValueError(f"For '{caller()}', the checkpoint '{path}' has no {missing}.")
         return planes.ravel({n: cast("Parameter", saved[n]).asnumpy() for n in self.arrays})
 
-    def __call__(self, vector: planes.Floats) -> float:
+    def __call__(self, vector: Float64Array) -> float:
         """Evaluate the model with these parameters."""
         values = planes.unravel(vector, self.arrays)
         for parameter in self._parameters:
@@ -426,7 +426,7 @@ class _FirstBatches:
 def _check_changes(changes: object) -> dict[str, object]:
     """Return options that replace saved ones; raise TypeError or ValueError for others."""
     read_landscape_options(changes)
-    changed = cast("dict[str, object]", changes)
+    changed = check_type(changes, dict[str, object], "collect_landscape")
     fixed = {"unit", "intervals"} & changed.keys()
     if fixed:
         raise ValueError(

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from types import NoneType
 
 from minispore.train.checkpoint.async_writer import background
 from minispore.train.checkpoint.loading import open_checkpoint
@@ -104,11 +105,11 @@ def _convert(
     processes_num: int,
 ) -> None:
     check_type(file_path, (str, os.PathLike), "file_path")
-    check_type(save_path, (str, os.PathLike), "save_path", allow_none=True)
-    check_type(name_map, Mapping, "name_map", allow_none=True)
+    check_type(save_path, (str, os.PathLike, NoneType), "save_path")
+    check_type(name_map, (Mapping, NoneType), "name_map")
     for name in chain.from_iterable((name_map or {}).items()):
         check_type(name, str, "a name in name_map")
-    check_type(file_name_regex, str, "file_name_regex", allow_none=True)
+    check_type(file_name_regex, (str, NoneType), "file_name_regex")
     check_int(processes_num, "processes_num", low=1)
     background.wait()
     root = os.fspath(file_path)

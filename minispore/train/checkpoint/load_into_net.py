@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common import Parameter
 from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint.storage import by_unique_name
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import check_bool, check_type, is_mapping
 from minispore.utils.warn import warn_at_caller
-
-Array = npt.NDArray[np.generic]
 
 
 def load_param_into_net(
@@ -70,7 +68,7 @@ def load_param_into_net(
         "For 'load_param_into_net', two parameters of the argument 'net' have",
     )
     sources = _match(targets, values, strict_load)
-    fitting: list[tuple[Parameter, Array]] = []
+    fitting: list[tuple[Parameter, AnyArray]] = []
     problems: list[str] = []
     for name, source in sources.items():
         try:
@@ -156,7 +154,7 @@ def _prefixes(names: Sequence[str], values: Iterable[str]) -> dict[str, str]:
     return prefixes
 
 
-def _fit(target: Parameter, value: Parameter, strict: bool) -> Array:
+def _fit(target: Parameter, value: Parameter, strict: bool) -> AnyArray:
     """Return `value` in the shape and dtype of `target`; ValueError if that is impossible."""
     # A single element in a checkpoint can be a scalar of the network, but not vice versa.
     if value.shape != target.shape and not (target.shape == () and value.shape == (1,)):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
+from types import NoneType
 
 from minispore.common import Parameter
 from minispore.common.parameter import parameter_from_memory
@@ -79,7 +80,7 @@ def load_checkpoint(
     Source: MindSpore's `mindspore.load_checkpoint`.
     """
     check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name")
-    check_type(net, Cell, "net", allow_none=True)
+    check_type(net, (Cell, NoneType), "net")
     check_storage("dec", False, dec_key, dec_mode, crc_check, format)
     check_kind(remove_redundancy, bool, "remove_redundancy")
     if not (choice_func is None or callable(choice_func)):

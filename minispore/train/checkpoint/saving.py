@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import NoneType
 
 import numpy as np
 
@@ -187,7 +188,7 @@ def _values_of(save_obj: object) -> _Values:
 
 def normalize_append_dict(append_dict: object) -> _Values:
     """Return the values of an `append_dict` with the dtypes that MindSpore stores."""
-    check_type(append_dict, Mapping, "append_dict", allow_none=True)
+    check_type(append_dict, (Mapping, NoneType), "append_dict")
     items = append_dict.items() if is_mapping(append_dict) else ()
     return {_name(name): _scalar(name, value) for name, value in items}
 
@@ -211,7 +212,7 @@ def check_storage(
 ) -> None:
     """Check the arguments that saving, loading and `CheckpointConfig` have in common."""
     check_type(async_save, (bool, str), "async_save")
-    check_kind(key, bytes, f"{prefix}_key", allow_none=True)
+    check_kind(key, (bytes, NoneType), f"{prefix}_key")
     check_kind(mode, str, f"{prefix}_mode")
     check_kind(crc_check, bool, "crc_check")
     check_one_of(format, _FORMATS, "format")
@@ -222,10 +223,10 @@ def check_storage(
         )
 
 
-def check_kind(value: object, kind: type, name: str, *, allow_none: bool = False) -> None:
+def check_kind(value: object, kind: type | tuple[type, ...], name: str) -> None:
     """Raise ValueError, as MindSpore does for some arguments, if a value has another type."""
     try:
-        check_type(value, kind, name, allow_none=allow_none)
+        check_type(value, kind, name)
     except TypeError as error:
         raise ValueError(str(error)) from None
 

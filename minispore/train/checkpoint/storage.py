@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from minispore.engine import dtypes
 from minispore.train.checkpoint.protobuf import WireError
+from minispore.utils.arrays import AnyArray, Float32Array
 
-Value = npt.NDArray[np.generic] | str
+Value = AnyArray | str
 Chunk = bytes | memoryview
 _T = TypeVar("_T", bound=np.generic)
 _V = TypeVar("_V")
@@ -85,7 +86,7 @@ def _of_text(value: str) -> Content:
     return Content("str", (0,), len(text), read)
 
 
-def _of_array(value: npt.NDArray[np.generic]) -> Content:
+def _of_array(value: AnyArray) -> Content:
     little = value.dtype.newbyteorder("<")
 
     def read(start: int, stop: int) -> tuple[Chunk]:
@@ -199,7 +200,7 @@ def _bytes(file: BufferedIOBase, entry: Entry, start: int, stop: int) -> Iterato
         start, stop = start - length, stop - length
 
 
-def _widened(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+def _widened(halves: npt.NDArray[np.uint16]) -> Float32Array:
     """Return the float32 whose upper halves these are, without another array of its size."""
     wide = np.zeros((*halves.shape, 2), "<u2")
     wide[..., 1] = halves

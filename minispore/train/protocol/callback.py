@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from types import TracebackType
-from typing import ClassVar, Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar
 
 from minispore.train.protocol.run_context import RunContext
 from minispore.utils.checks import describe_value
@@ -474,10 +474,10 @@ def flatten_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[C
     """
     if callbacks is None:
         return []
-    single = isinstance(callbacks, Callback) or not hasattr(callbacks, "__iter__")
-    items: Iterable[object] = [callbacks] if single else cast("Iterable[object]", callbacks)
+    if isinstance(callbacks, Callback) or not isinstance(callbacks, Iterable):
+        callbacks = (callbacks,)
     flat: list[Callback] = []
-    for callback in items:
+    for callback in callbacks:
         if not isinstance(callback, Callback):
             raise TypeError(
                 "The argument 'callbacks' must be a Callback or a list of Callback, "

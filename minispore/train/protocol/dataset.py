@@ -189,7 +189,7 @@ class _ReplayedBatches:
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         epochs, taken = (read_field(state, key, int) for key in ("epochs", "taken"))
-        begin = read_field(state, "begin", dict)
+        begin = read_field(state, "begin", dict[str, object])
         if not 0 <= epochs <= self._num_epochs or not 0 <= taken < _MAX_COUNT:
             raise ValueError(f"There is no batch {taken} of epoch {epochs + 1}.")
         for _ in range(epochs):
@@ -262,7 +262,8 @@ class EpochIterator:
         Raises:
             ValueError: The position is damaged, or not one of this dataset.
         """
-        number, position = read_field(state, "number", int), read_field(state, "source", dict)
+        number = read_field(state, "number", int)
+        position = read_field(state, "source", dict[str, object])
         closed, ended = (read_field(state, key, bool) for key in ("closed", "ended"))
         if not -1 <= number < self._num_epochs:
             raise ValueError(f"There is no epoch {number + 1}.")

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore import ops
 from minispore.common import Tensor
 from minispore.engine.array import NUMPY_TYPES, is_host
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items
 
-Array = npt.NDArray[np.generic]
 Tag = TypeVar("Tag")
 
 _MAX_PENDING = 1000  # each value takes some memory of the device
@@ -39,7 +38,7 @@ def first_output(net_outputs: object) -> object:
     return items[0] if items else net_outputs
 
 
-def as_array(value: object) -> Array | None:
+def as_array(value: object) -> AnyArray | None:
     """Return a tensor, an array or a number as a numpy array.
 
     Args:
@@ -139,14 +138,14 @@ class PendingDeviceValues(Generic[Tag]):
         """Drop all values."""
         self._pending = []
 
-    def fetch(self) -> list[tuple[Tag, Array]]:
+    def fetch(self) -> list[tuple[Tag, AnyArray]]:
         """Return the tags and the values as numpy arrays, in their order, and drop them."""
         pending, self._pending = self._pending, []
         arrays = _fetch([value for _, value in pending])
         return [(tag, array) for (tag, _), array in zip(pending, arrays, strict=True)]
 
 
-def _fetch(values: Sequence[Tensor]) -> list[Array]:
+def _fetch(values: Sequence[Tensor]) -> list[AnyArray]:
     if len({value.dtype for value in values}) != 1:
         return [value.asnumpy() for value in values]
     joined = ops.concat([value.reshape(-1) for value in values]).asnumpy()

@@ -67,7 +67,7 @@ class InternalCallbackParam(dict[str, Any]):
     cur_step_num: int
     network: Cell
     train_network: Cell
-    loss_fn: Callable[..., object] | None
+    loss_fn: Callable[..., Tensor] | None
     optimizer: Optimizer | None
     train_dataset: DatasetLike
     train_dataset_element: Sequence[Tensor] | None

@@ -173,7 +173,7 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, matched: Sequence[Callback
             continue
         try:
             changed.append((callback, callback.state_dict()))
-            callback.load_state_dict(read_field(states, name, dict, _OWNER))
+            callback.load_state_dict(read_field(states, name, dict[str, object], _OWNER))
         except Exception as error:
             for other, previous in changed:
                 other.load_state_dict(previous)

@@ -8,18 +8,17 @@ import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NotRequired, TypedDict, TypeVar, cast, overload
+from typing import Final, NotRequired, TypedDict, TypeVar, cast, get_origin
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.engine.array import is_ndarray
 from minispore.train.checkpoint.loading import load_checkpoint
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import caller, is_dict, is_list, is_mapping, is_sequence
 
-Array = npt.NDArray[np.generic]
 T = TypeVar("T")
 
 # The name of the text in a checkpoint; the names of the arrays begin with it.
@@ -47,7 +46,7 @@ class TrainingState:
     """
 
     text: str
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, AnyArray]
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> "TrainingState":
@@ -182,7 +181,7 @@ def truncate_for_message(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _checksum(text: str, arrays: Mapping[str, Array]) -> int:
+def _checksum(text: str, arrays: Mapping[str, AnyArray]) -> int:
     total = zlib.crc32(text.encode(errors="replace"))
     for name in sorted(arrays):
         total = zlib.crc32(np.ascontiguousarray(arrays[name]).tobytes(), total)
@@ -192,7 +191,7 @@ def _checksum(text: str, arrays: Mapping[str, Array]) -> int:
 # Encoding.
 
 
-def encode(value: object, name: str) -> tuple[str, dict[str, Array]]:
+def encode(value: object, name: str) -> tuple[str, dict[str, AnyArray]]:
     """Encode a tree of values as JSON.
 
     Args:
@@ -213,11 +212,11 @@ def encode(value: object, name: str) -> tuple[str, dict[str, Array]]:
     """
     import json
 
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, AnyArray] = {}
     return json.dumps(_encode_item(value, "", name, arrays)), arrays
 
 
-def decode(text: str, name: str, arrays: Mapping[str, Array]) -> object:
+def decode(text: str, name: str, arrays: Mapping[str, AnyArray]) -> object:
     """Return the tree of values that `encode` encoded.
 
     Args:
@@ -240,7 +239,7 @@ def decode(text: str, name: str, arrays: Mapping[str, Array]) -> object:
     return _decode_item(json.loads(text), name, arrays)
 
 
-def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) -> object:
+def _encode_item(value: object, path: str, name: str, arrays: dict[str, AnyArray]) -> object:
     # Of int and float not their subclasses, such as an enumeration's: they would be decoded as int.
     if value is None or isinstance(value, bool | str) or type(value) in {int, float}:
         return value
@@ -264,7 +263,7 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
     raise TypeError(f"{value!r} at '{path}' is of type {type(value).__name__}")
 
 
-def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> object:
+def _decode_item(value: object, name: str, arrays: Mapping[str, AnyArray]) -> object:
     if is_list(value):
         return [_decode_item(item, name, arrays) for item in value]
     if not is_dict(value):
@@ -290,27 +289,13 @@ def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> objec
 # Reading the states of callbacks.
 
 
-@overload
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[dict[str, object]], owner: str | None = None
-) -> dict[str, object]: ...
-@overload
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[list[object]], owner: str | None = None
-) -> list[object]: ...
-@overload
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
-) -> T: ...
-def read_field(
-    state: Mapping[str, object], key: str, kind: type[object], owner: str | None = None
-) -> object:
+def read_field(state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None) -> T:
     """Return `state[key]`, which must be of type `kind`; an int is accepted for a float.
 
     Args:
         state: The state, as `load_state_dict` receives it.
         key: The key.
-        kind: The expected type.
+        kind: The expected type. Of `list[int]`, only the class is checked.
         owner: The name in the error; by default that of the callback.
 
     Returns:
@@ -326,14 +311,15 @@ def read_field(
         Traceback (most recent call last):
         ValueError: For 'EarlyStopping', the state's 'wait' must be of type int, but got 'long'.
     """
+    cls: type[T] = get_origin(kind) or kind
     if key not in state:
         raise ValueError(f"For '{owner or caller()}', the state holds no '{key}'.")
     value = state[key]
     if kind is float and type(value) is int:
-        return float(value)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        return read_field({key: float(value)}, key, kind, owner)
+    if not isinstance(value, cls) or (isinstance(value, bool) and kind is int):
         raise ValueError(
-            f"For '{owner or caller()}', the state's '{key}' must be of type {kind.__name__}, "
+            f"For '{owner or caller()}', the state's '{key}' must be of type {cls.__name__}, "
             f"but got {value!r}."
         )
     return value
@@ -360,7 +346,7 @@ def read_dict_field(
         >>> read_dict_field({"best": {"loss": 0.5}}, "best", float, "BestCheckpoint")
         {'loss': 0.5}
     """
-    values = read_field(state, key, dict, owner)
+    values = read_field(state, key, dict[str, object], owner)
     path = f"{owner or caller()}.{key}"
     return {name: read_field(values, name, kind, path) for name in values}
 
@@ -386,6 +372,6 @@ def read_list_field(
         >>> read_list_field({"epoch": [1, 2]}, "epoch", int, "History")
         [1, 2]
     """
-    items = enumerate(read_field(state, key, list, owner))
-    indexed = {key: {str(i): item for i, item in items}}
+    items = read_field(state, key, list[object], owner)
+    indexed = {key: {str(i): item for i, item in enumerate(items)}}
     return list(read_dict_field(indexed, key, kind, owner).values())

@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from minispore.utils.arrays import UInt8Array
+
 _U32 = NDArray[np.uint32]
-_U8 = NDArray[np.uint8]
 
 # Castagnoli's polynomial, with reversed bits.
 _POLYNOMIAL: Final = 0x82F63B78
@@ -63,14 +64,14 @@ def masked_crc32c(data: bytes | bytearray | memoryview) -> int:
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & _FULL
 
 
-def _padded(message: _U8) -> _U8:
+def _padded(message: UInt8Array) -> UInt8Array:
     """Return a copy with leading zeros, which do not change the CRC, up to complete groups."""
     padded = np.zeros(-(-len(message) // _GROUP) * _GROUP, np.uint8)
     padded[len(padded) - len(message) :] = message
     return padded
 
 
-def _group_crcs(message: _U8, level: int) -> _U32:
+def _group_crcs(message: UInt8Array, level: int) -> _U32:
     """Return the CRC of each group of 64 bytes."""
     indices = message.reshape(-1, _GROUP) + _OFFSETS
     crcs: _U32 = np.bitwise_xor.reduce(_table(level).take(indices, mode="wrap"), axis=1)

@@ -8,16 +8,15 @@ from io import BytesIO
 from typing import Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.train.checkpoint import protobuf as wire
 from minispore.train.summary.encode import MINDSPORE, TENSORFLOW
 from minispore.train.summary.event import Content, Event, Histogram, Image, Landscape, Value
 from minispore.train.summary.tfrecord import read_records
+from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.atomic import open_regular_file
 
 _T = TypeVar("_T")
-_Floats = NDArray[np.float64]
 
 _DTypes = dict[int, "np.dtype[np.generic]"]
 _TENSORFLOW_TYPES: Final[_DTypes] = {code: np.dtype(name) for name, code in TENSORFLOW.items()}
@@ -201,7 +200,7 @@ def _mindspore_histogram(message: _Message) -> Histogram:
     return Histogram(*buckets, finite, nans, pos_inf, neg_inf, low, high, total, nan)
 
 
-def _tensor(message: _Message) -> NDArray[np.generic]:
+def _tensor(message: _Message) -> AnyArray:
     # Field 2 is the dtype in MindSpore's dialect, and the shape, a message, in TensorBoard's.
     if message.wire_type(2) == wire.VARINT:
         dtype = _lookup_dtype(message.integer(2), _MINDSPORE_TYPES, "MindSpore")
@@ -220,7 +219,7 @@ def _lookup_dtype(code: int, dtypes: _DTypes, library: str) -> "np.dtype[np.gene
     return dtypes[code]
 
 
-def _array(data: bytes, dtype: "np.dtype[np.generic]", dims: list[int]) -> NDArray[np.generic]:
+def _array(data: bytes, dtype: "np.dtype[np.generic]", dims: list[int]) -> AnyArray:
     if len(dims) > _MAX_DIMS:
         raise wire.WireError(f"a tensor has more than {_MAX_DIMS} dimensions")
     if dtype.itemsize * math.prod(dims) != len(data) or any(n < 0 for n in dims):
@@ -235,7 +234,7 @@ def _array(data: bytes, dtype: "np.dtype[np.generic]", dims: list[int]) -> NDArr
 def _landscape(message: _Message) -> Landscape:
     x, y, z = _points(message.message(1))
     intervals: tuple[int, ...] = ()
-    path: tuple[_Floats, ...] = (np.zeros(0),) * 3
+    path: tuple[Float64Array, ...] = (np.zeros(0),) * 3
     for inner in message.messages(2):
         intervals = tuple(map(wire.signed, inner.all(1)))
         path = _points(inner.message(2)) if inner.all(2) else path
@@ -252,7 +251,7 @@ def _landscape(message: _Message) -> Landscape:
     )  # fmt: skip
 
 
-def _points(message: _Message) -> tuple[_Floats, _Floats, _Floats]:
+def _points(message: _Message) -> tuple[Float64Array, Float64Array, Float64Array]:
     x, y, z = (
         _tensor(message.message(number)).astype(np.float64) if message.all(number) else np.zeros(0)
         for number in (1, 2, 3)
@@ -260,7 +259,7 @@ def _points(message: _Message) -> tuple[_Floats, _Floats, _Floats]:
     return x, y, z
 
 
-def _doubles(message: _Message, number: int) -> _Floats:
+def _doubles(message: _Message, number: int) -> Float64Array:
     data = message.floats(number, wire.float64, "<f8")
     if len(data) % 8:
         raise wire.WireError(f"a packed float64 field has {len(data)} bytes")

@@ -25,10 +25,10 @@ from itertools import accumulate, pairwise
 from typing import Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.train.checkpoint import protobuf as wire
 from minispore.train.summary.event import Event, Histogram, Image, Landscape, Value
+from minispore.utils.arrays import AnyArray, Float64Array
 
 _T = TypeVar("_T")
 
@@ -157,14 +157,14 @@ def _buckets(histograms: list[Histogram]) -> list[memoryview]:
     return [data[start:stop] for start, stop in pairwise(accumulate(sizes, initial=0))]
 
 
-def _tensorboard_tensor(array: NDArray[np.generic]) -> bytes:
+def _tensorboard_tensor(array: AnyArray) -> bytes:
     dims = b"".join(wire.bytes_field(2, wire.varint_field(1, n)) for n in array.shape)
     elements = array.astype(array.dtype.newbyteorder("<")).tobytes()
     dtype = wire.varint_field(1, TENSORFLOW[array.dtype.name])
     return dtype + wire.bytes_field(2, dims) + wire.bytes_field(4, elements)
 
 
-def _mindspore_tensor(array: NDArray[np.generic]) -> bytes:
+def _mindspore_tensor(array: AnyArray) -> bytes:
     dims = b"".join(wire.varint_field(1, n) for n in array.shape)
     # MindSpore stores elements of any dtype as float32; values beyond its range become infinite.
     with np.errstate(over="ignore"):
@@ -191,5 +191,5 @@ def _landscape(landscape: Landscape) -> bytes:
     )
 
 
-def _points(*coordinates: NDArray[np.float64]) -> bytes:
+def _points(*coordinates: Float64Array) -> bytes:
     return _fields(wire.bytes_field, (_mindspore_tensor(c.astype(np.float32)) for c in coordinates))

@@ -2,8 +2,7 @@
 
 from typing import Final, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from minispore.utils.arrays import AnyArray, Float64Array, Int64Array
 
 
 class Histogram(NamedTuple):
@@ -28,8 +27,8 @@ class Histogram(NamedTuple):
         ([1, 2], [1.0, 1.5, 2.0], 4)
     """
 
-    edges: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    edges: Float64Array
+    counts: Int64Array
     finite: int
     nan: int
     pos_inf: int
@@ -93,12 +92,12 @@ class Landscape(NamedTuple):
         (0.0, (0.0, 0.0, 0.0))
     """
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    z: NDArray[np.float64]
-    path_x: NDArray[np.float64]
-    path_y: NDArray[np.float64]
-    path_z: NDArray[np.float64]
+    x: Float64Array
+    y: Float64Array
+    z: Float64Array
+    path_x: Float64Array
+    path_y: Float64Array
+    path_z: Float64Array
     intervals: tuple[int, ...]
     end: tuple[float, float, float]
     decomposition: str
@@ -106,7 +105,7 @@ class Landscape(NamedTuple):
     step_per_epoch: int
 
 
-Content: TypeAlias = float | Image | Histogram | NDArray[np.generic] | Landscape
+Content: TypeAlias = float | Image | Histogram | AnyArray | Landscape
 
 
 class Value(NamedTuple):

@@ -11,13 +11,13 @@ from itertools import accumulate, count
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.train.checkpoint.protobuf import WireError
 from minispore.train.summary.deferred_writer import run_all
 from minispore.train.summary.encode import for_mindspore, for_tensorboard
 from minispore.train.summary.event import MINDSPORE_VERSION, TENSORBOARD_VERSION, Event, Landscape
 from minispore.train.summary.tfrecord import encode_record
+from minispore.utils.arrays import AnyArray
 from minispore.utils.atomic import atomic_write
 from minispore.utils.threads import fork_safe_lock
 
@@ -188,7 +188,7 @@ def append_events(
     return run_all(partial(append_events, file, version, encode, [event]) for event in events)
 
 
-def export_tensor(folder: str, name: str, step: int, array: NDArray[np.generic]) -> None:
+def export_tensor(folder: str, name: str, step: int, array: AnyArray) -> None:
     """Save a tensor as `folder`/tensor/name_step.npy, with the name quoted as in a URL."""
     from urllib.parse import quote
 

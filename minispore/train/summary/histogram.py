@@ -10,12 +10,11 @@ from functools import cache
 from typing import Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.train.summary.event import Histogram
+from minispore.utils.arrays import AnyArray, Float32Array, Float64Array, Int64Array, UInt8Array
 
-_Floats = NDArray[np.float32] | NDArray[np.float64]
-_Doubles = NDArray[np.float64]
+_Floats = Float32Array | Float64Array
 
 _MAX_BUCKETS: Final = 90
 _FLOAT64_MAX: Final = float(np.finfo(np.float64).max)
@@ -31,7 +30,7 @@ def buckets(count: int) -> int:
     return min(count // 10 + 1, _MAX_BUCKETS)
 
 
-def histogram(array: NDArray[np.generic]) -> Histogram:
+def histogram(array: AnyArray) -> Histogram:
     """Return the histogram of an array with buckets of equal width.
 
     Examples:
@@ -41,7 +40,7 @@ def histogram(array: NDArray[np.generic]) -> Histogram:
     return histograms([array])[0]
 
 
-def histograms(arrays: Sequence[NDArray[np.generic]]) -> list[Histogram]:
+def histograms(arrays: Sequence[AnyArray]) -> list[Histogram]:
     """Return the histograms of several arrays; each is the same as that of the array alone."""
     flats = [_flatten(array) for array in arrays]
     groups: dict[object, list[int]] = {}
@@ -57,7 +56,7 @@ def histograms(arrays: Sequence[NDArray[np.generic]]) -> list[Histogram]:
     return [results[i] for i in range(len(flats))]
 
 
-def _flatten(array: NDArray[np.generic]) -> _Floats:
+def _flatten(array: AnyArray) -> _Floats:
     flat = array.reshape(-1)
     if array.dtype.itemsize > 4 or array.dtype.kind in "iub":
         return flat.astype(np.float64, copy=False)
@@ -105,7 +104,7 @@ def _degenerate_buckets(flat: _Floats) -> Histogram:
     return Histogram(edges, counts, finite.size, nan, pos_inf, neg_inf, low, high, total, squares)
 
 
-def _buckets_around(size: int, value: float, n: int) -> tuple[_Doubles, NDArray[np.int64]]:
+def _buckets_around(size: int, value: float, n: int) -> tuple[Float64Array, Int64Array]:
     """Return the edges and counts of buckets around a single value."""
     reach = max(0.5, abs(value) * 1e-6)
     # Clipped, since the largest number has no neighbour on one side.
@@ -116,8 +115,8 @@ def _buckets_around(size: int, value: float, n: int) -> tuple[_Doubles, NDArray[
 
 
 def _rescaled_buckets(
-    finite: _Doubles, low: float, high: float, n: int
-) -> tuple[_Doubles, NDArray[np.int64]]:
+    finite: Float64Array, low: float, high: float, n: int
+) -> tuple[Float64Array, Int64Array]:
     """Return the edges and counts of one row whose range may overflow or underflow float64."""
     width = high - low
     # Scaling by powers of two is exact.
@@ -129,7 +128,7 @@ def _rescaled_buckets(
 
 def _equal_width_buckets(
     rows: _Floats, lows: _Floats, highs: _Floats, scales: _Floats
-) -> list[tuple[_Doubles, NDArray[np.int64]]]:
+) -> list[tuple[Float64Array, Int64Array]]:
     """Return edges and counts of buckets of equal width for each row; a width is 1 / scale."""
     n = buckets(rows.shape[1])
     first, last = lows.astype(np.float64)[:, None], highs.astype(np.float64)[:, None]
@@ -146,19 +145,19 @@ def _equal_width_buckets(
 
 
 @cache
-def _unit_edges(n: int) -> _Doubles:
+def _unit_edges(n: int) -> Float64Array:
     """Return the edges of `n` buckets from 0 to 1."""
     return np.arange(n + 1) / n
 
 
-def _bincount(numbers: NDArray[np.uint8], n: int) -> NDArray[np.int64]:
+def _bincount(numbers: UInt8Array, n: int) -> Int64Array:
     """Return the number of occurrences of each integer below `n`."""
     if numbers.size < _LARGE:
         return np.bincount(numbers, minlength=n).astype(np.int64, copy=False)
     # Two adjacent bytes are counted as one number.
     pairs = np.bincount(numbers[: numbers.size // 2 * 2].view(np.uint16), minlength=2**16)
     table = pairs.reshape(2**8, 2**8)
-    counts: NDArray[np.int64] = (table.sum(axis=0) + table.sum(axis=1))[:n].astype(np.int64)
+    counts: Int64Array = (table.sum(axis=0) + table.sum(axis=1))[:n].astype(np.int64)
     if numbers.size % 2:
         counts[numbers[-1]] += 1
     return counts

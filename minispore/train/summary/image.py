@@ -5,11 +5,9 @@ import zlib
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.train.summary.event import Image
-
-_Pixels = NDArray[np.uint8]
+from minispore.utils.arrays import AnyArray, Float32Array, Float64Array, UInt8Array
 
 # The number of images in a row.
 _PER_ROW: Final = 8
@@ -18,7 +16,7 @@ _COMPRESSION: Final = 1
 _COLOUR_TYPES: Final = {1: 0, 3: 2}
 
 
-def make_grid(images: NDArray[np.generic]) -> Image:
+def make_grid(images: AnyArray) -> Image:
     """Return a batch of images as one image, with eight images in a row.
 
     The elements of uint8 images are not changed, and bool images are black and white. Other
@@ -39,7 +37,7 @@ def make_grid(images: NDArray[np.generic]) -> Image:
     return Image(pixels.shape[0], pixels.shape[1], channels, png(pixels))
 
 
-def png(pixels: _Pixels) -> bytes:
+def png(pixels: UInt8Array) -> bytes:
     """Return the content of a PNG file.
 
     Args:
@@ -64,7 +62,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc)
 
 
-def as_bytes(images: NDArray[np.generic]) -> _Pixels:
+def as_bytes(images: AnyArray) -> UInt8Array:
     """Return a batch of images as uint8; see `make_grid` for the conversion."""
     if images.dtype == np.uint8:
         return images.astype(np.uint8)
@@ -75,7 +73,7 @@ def as_bytes(images: NDArray[np.generic]) -> _Pixels:
     return _rescale_intensity(images.astype(np.float32))
 
 
-def _rescale_intensity(numbers: NDArray[np.float32] | NDArray[np.float64]) -> _Pixels:
+def _rescale_intensity(numbers: Float32Array | Float64Array) -> UInt8Array:
     """Return intensities as uint8, rescaled if some are not between 0 and 1."""
     low, high = float(numbers.min()), float(numbers.max())
     if not (np.isfinite(low) and np.isfinite(high)):

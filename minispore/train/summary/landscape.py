@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Parameters = Mapping[str, NDArray[np.generic]]
+from minispore.utils.arrays import AnyArray, Float64Array
+
+Parameters = Mapping[str, AnyArray]
 
 # The distance by which the plane extends beyond the trajectory, relative to its length.
 _MARGIN: Final = 0.2
@@ -25,22 +25,22 @@ class Plane(NamedTuple):
         second: The second direction, of shape (n,).
     """
 
-    origin: Floats
-    first: Floats
-    second: Floats
+    origin: Float64Array
+    first: Float64Array
+    second: Float64Array
 
-    def at(self, x: float, y: float) -> Floats:
+    def at(self, x: float, y: float) -> Float64Array:
         """Return the point with these coordinates."""
-        point: Floats = self.origin + x * self.first + y * self.second
+        point: Float64Array = self.origin + x * self.first + y * self.second
         return point
 
 
-def ravel(parameters: Parameters) -> Floats:
+def ravel(parameters: Parameters) -> Float64Array:
     """Return all parameters as one vector."""
     return np.concatenate([array.reshape(-1).astype(np.float64) for array in parameters.values()])
 
 
-def unravel(vector: Floats, like: Parameters) -> dict[str, NDArray[np.generic]]:
+def unravel(vector: Float64Array, like: Parameters) -> dict[str, AnyArray]:
     """Return the parameters in a vector, with the names, shapes and dtypes of `like`."""
     ends = np.cumsum([array.size for array in like.values()])
     parts = np.split(vector, ends[:-1])
@@ -50,7 +50,7 @@ def unravel(vector: Floats, like: Parameters) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def pca_plane(trajectory: Sequence[Floats]) -> tuple[Plane, Floats, Floats]:
+def pca_plane(trajectory: Sequence[Float64Array]) -> tuple[Plane, Float64Array, Float64Array]:
     """Return the plane of the first two principal components of a trajectory, around its end.
 
     Returns:
@@ -71,9 +71,9 @@ def random_plane(parameters: Parameters, generator: np.random.Generator) -> Plan
     Each filter of a direction has the norm of the corresponding filter of the parameters.
     Parameters with one axis, such as biases, are constant.
     """
-    directions: list[Floats] = []
+    directions: list[Float64Array] = []
     for _ in range(2):
-        parts: list[Floats] = []
+        parts: list[Float64Array] = []
         for array in parameters.values():
             part = generator.standard_normal(array.shape)
             if array.ndim > 1:
@@ -87,14 +87,16 @@ def random_plane(parameters: Parameters, generator: np.random.Generator) -> Plan
     return Plane(ravel(parameters), *directions)
 
 
-def axis(coordinates: Floats, size: int) -> Floats:
+def axis(coordinates: Float64Array, size: int) -> Float64Array:
     """Return `size` coordinates from a little below the smallest to a little above the largest."""
     low, high = float(coordinates.min()), float(coordinates.max())
     margin = _MARGIN * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, size)
 
 
-def evaluate_grid(plane: Plane, x: Floats, y: Floats, loss: Callable[[Floats], float]) -> Floats:
+def evaluate_grid(
+    plane: Plane, x: Float64Array, y: Float64Array, loss: Callable[[Float64Array], float]
+) -> Float64Array:
     """Return the loss at each point of a grid, of shape (len(y), len(x)); print the progress.
 
     Args:

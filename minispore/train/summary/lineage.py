@@ -78,7 +78,7 @@ Lineage = TrainLineage | EvaluationLineage | Mapping[str, int | float | str]
 def check_custom(value: object) -> dict[str, int | float | str]:
     """Return custom lineage data; raise TypeError or ValueError if they cannot be written."""
     name = "custom_lineage_data"
-    for key, item in check_type(value, dict, name).items():
+    for key, item in check_type(value, dict[object, object], name).items():
         check_type(key, str, f"key of {name}")
         check_type(item, (int, float, str), f"{name}.{key}")
         if isinstance(item, int):

@@ -10,10 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common import Tensor
 from minispore.nn import Cell
@@ -31,6 +31,7 @@ from minispore.train.summary.lineage import (
     check_custom,
     encode,
 )
+from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     caller,
     check_arguments,
@@ -40,8 +41,6 @@ from minispore.utils.checks import (
     is_dict,
 )
 from minispore.utils.warn import warn_at_caller
-
-_Array = NDArray[np.generic]
 
 VALUE_PLUGINS: Final = ("tensor", "scalar", "image", "histogram")
 # The type of the values of each plugin.
@@ -60,7 +59,7 @@ class _TimedValue(NamedTuple):
     """A value and the time when it was added, in seconds since 1970."""
 
     wall_time: float
-    content: _Array | Landscape
+    content: AnyArray | Landscape
 
 
 # By plugin and name.
@@ -278,7 +277,7 @@ class SummaryRecord:
             OSError: A file could not be written, and `raise_exception` is set.
         """
         check_int(step, "step")
-        check_type(train_network, Cell, "train_network", allow_none=True)
+        check_type(train_network, (Cell, NoneType), "train_network")
         if plugin_filter is not None and not callable(plugin_filter):
             raise TypeError(
                 f"For '{caller()}', the argument 'plugin_filter' must be a function or None, "
@@ -349,7 +348,7 @@ class SummaryRecord:
             self._subscribers.remove(self._on_summary)
         self._subscribed = kinds
 
-    def add_value_unchecked(self, plugin: str, name: str, value: _Array | Landscape) -> None:
+    def add_value_unchecked(self, plugin: str, name: str, value: AnyArray | Landscape) -> None:
         """Add a value without checking or copying it; the caller must not modify it afterwards."""
         self._values[plugin, name] = _TimedValue(time.time(), value)
 
@@ -365,11 +364,11 @@ class SummaryRecord:
         self._tracer = GraphTracer(network, names or {type(network).__name__: network})
         self._graph, self._graph_written = self._tracer.graph, False
 
-    def _on_summary(self, kind: str, name: str, array: _Array) -> None:
+    def _on_summary(self, kind: str, name: str, array: AnyArray) -> None:
         if self._mode == "train" and kind in self._subscribed:
             self.add_value_unchecked(kind, name, array)
 
-    def _add(self, plugin: str, name: str, value: _Array | Landscape) -> None:
+    def _add(self, plugin: str, name: str, value: AnyArray | Landscape) -> None:
         if (plugin, name) in self._values:
             warn_at_caller(
                 f"For \"SummaryRecord.add_value\", '{name}/{plugin}' has duplicate values. "
@@ -437,7 +436,7 @@ def _as_events(steps: Sequence[_Step]) -> list[Event]:
     ]
     computed = iter(histograms(arrays))
 
-    def content(plugin: str, value: _Array | Landscape) -> Content:
+    def content(plugin: str, value: AnyArray | Landscape) -> Content:
         if plugin == "histogram":
             return next(computed)
         if isinstance(value, Landscape):
@@ -473,7 +472,7 @@ def check_keys(value: object, keys: tuple[str, ...], name: str) -> dict[str, Any
     """Return a copy of a dict; raise TypeError or ValueError unless its keys are among `keys`."""
     items = {
         check_type(key, str, f"key of {name}"): item
-        for key, item in check_type(value, dict, name).items()
+        for key, item in check_type(value, dict[object, Any], name).items()
     }
     unknown = [key for key in items if key not in keys]
     if unknown:
@@ -494,13 +493,13 @@ def check_folder(value: object, name: str) -> str:
 
 def check_export_options(options: object) -> str | None:
     """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
-    check_type(options, dict, "export_options", allow_none=True)
+    check_type(options, (dict, NoneType), "export_options")
     items = options if is_dict(options) else {}
     if unknown := [key for key in items if key != "tensor_format"]:
         raise TypeError(
             f"For '{caller()}', the keys of 'export_options' must be 'tensor_format', but got "
             f"{unknown}."
         )
-    tensor_format = check_type(items.get("tensor_format"), str, "tensor_format", allow_none=True)
+    tensor_format = check_type(items.get("tensor_format"), (str, NoneType), "tensor_format")
     check_one_of(tensor_format, (None, "npy"), "tensor_format")
     return tensor_format
