@@ -15,8 +15,10 @@ BUGS = {
         "len(data).to_bytes(2) + data",
         "round_trip(length=256)",
     ),
-    '        yield "epoch_end "\n    yield "end "': (
-        '        yield "epoch_end "\n    yield "end "',
+    "                return\n": (
+        "".join(
+            f"                {line}\n" for line in ('yield "epoch_end "', 'yield "end "', "return")
+        ),
         "grammar(epochs=1, steps=1, stop_in=0)",
     ),
     "range(i * size, (i + 1) * size)": ("range(i, n, k)", "cover(n=1, k=2)"),
