@@ -111,7 +111,8 @@ def file_of(place: str, name: str) -> str:
     files = [path] if path.suffix else sorted(path.rglob("*.py"))
     found = [file for file in files if find(ast.parse(file.read_text("utf-8")), name) is not None]
     if len(found) != 1:
-        raise ValueError(f"{len(found)} files in minispore/{place} have a definition {name!r}.")
+        where = path.relative_to(ROOT).as_posix()
+        raise ValueError(f"{len(found)} files in {where} have a definition {name!r}.")
     return found[0].relative_to(folder).as_posix()
 
 

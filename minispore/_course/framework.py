@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -128,10 +128,9 @@ def solved_files(folder: Path) -> dict[int, Path]:
     }
 
 
-def _without_earlier_logs(files: dict[int, Path]) -> dict[int, Path]:
-    """Return the files without those whose `RunLog` a later one continues."""
-    last = max(_LOGS & files.keys(), default=0)
-    return {number: file for number, file in files.items() if number not in _LOGS - {last}}
+def _last_log(numbers: Collection[int]) -> int:
+    """Return the highest of the lessons about `RunLog`, 0 if there is none."""
+    return max(_LOGS.intersection(numbers), default=0)
 
 
 def run(
@@ -153,12 +152,15 @@ def run(
     Raises:
         CourseError: The progress file is damaged.
     """
-    files = _without_earlier_logs(solved_files(folder))
+    solved = solved_files(folder)
+    # A later `RunLog` contains the earlier ones.
+    earlier = {number for number in _LOGS if number < _last_log(solved)}
+    files = {number: file for number, file in solved.items() if number not in earlier}
     parts = [
         Part(number, name)
         for number in LESSONS
+        if number not in earlier
         for name in lessons.lesson(number).exercise.tasks
-        if number not in _LOGS or number >= max(_LOGS & files.keys(), default=min(_LOGS))
     ]
     sampler = _Sampler(files, expire)
     outcome: _Outcome | None = None
@@ -179,7 +181,7 @@ def run(
         if not np.allclose(outcome.losses[:_COMPARED_STEPS], expected, rtol=_TOLERANCE):
             problems.append("The losses are not those with minispore's functions.")
     is_good = not problems
-    lines += problems or _milestones(solved_files(folder))
+    lines += problems or _milestones(solved)
     return Run(tuple(lines), {} if outcome is None else outcome.drawings, is_good)
 
 
@@ -390,7 +392,7 @@ def _callbacks(
     works: dict[int, ModuleType], folder: Path, progress: "_Progress"
 ) -> Iterator[Callback]:
     """Yield the learner's callbacks, and the one that reports the progress."""
-    number = max(_LOGS & works.keys(), default=0)
+    number = _last_log(works)
     periodic: object = vars(works[12]).get("Periodic") if number == 12 else None
     if number:
         make: object = vars(works[number])["RunLog"]
