@@ -86,14 +86,7 @@ GAPS = st.tuples(st.sampled_from([0, 1, 29, 30, 31, 60]), st.booleans())
 @example([(1, False), (0, True), (1, False)], (1, 0), (0, 1), 4, True, True)
 @example([(30, True), (30, True), (1, False)], (0, 30), (0, 1), 2, False, False)
 @example([(20, True), (20, False), (1, False)], (0, 30), (2, 0), 2, False, False)
-@example(
-    [(1, False), (0, False), (30, True), *[(0, False), (30, False)] * 2],
-    (2, 0),
-    (0, 1),
-    4,
-    False,
-    True,
-)
+@example([(15, step == 3) for step in range(1, 8)], (2, 0), (0, 1), 4, False, True)
 def test_interrupted_run_keeps_the_files_of_the_model(
     gaps: list[tuple[int, bool]],
     when: tuple[int, int],
