@@ -140,6 +140,23 @@ def test_colors_of_gray_images(image: Any, factor: float) -> None:  # noqa: ANN4
     assert (abs(bright - np.minimum(image * f32(factor), 255)) <= 0.5).all()
 
 
+@given(colors, st.integers(-3, 3), st.sampled_from([np.uint8, f32]), st.integers(0, 255))
+def test_rotations_by_quarters_and_between_pixels(
+    image: npt.NDArray[np.generic], quarters: int, dtype: type[np.generic], fill: int
+) -> None:
+    """With `expand` the image is turned as a whole; around another center, pixels are mixed."""
+    image = image.astype(dtype)
+    for resample in Inter:
+        turned = vision.Rotate(90 * quarters, resample, expand=True)(image)
+        np.testing.assert_array_equal(turned, np.rot90(image, quarters))
+    mixed = np.pad(image.astype(f32), ((0, 1), (0, 1), (0, 0)), constant_values=fill)
+    mixed = mixed[:-1] * 0.75 + mixed[1:] * 0.25
+    mixed = (mixed[:, :-1] * 0.75 + mixed[:, 1:] * 0.25)[::-1, ::-1]
+    center = (image.shape[1] - 0.75) / 2, (image.shape[0] - 0.75) / 2
+    rotated = vision.Rotate(180, Inter.LINEAR, False, center, fill)(image)
+    np.testing.assert_array_equal(rotated, np.floor(mixed + 0.5) if dtype is np.uint8 else mixed)
+
+
 extents = st.floats(1e-6, 1e3)
 
 

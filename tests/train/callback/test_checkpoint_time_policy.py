@@ -11,16 +11,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn
-from minispore.train import (
-    Callback,
-    CheckpointConfig,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-    load_checkpoint,
-)
+from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
 from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.serialization import load_checkpoint, wait_for_saves
 from tests.helpers.callback_driver import saved
 from tests.helpers.stub_models import Batches, ConstantLoss
 
@@ -134,7 +128,7 @@ def test_interrupted_run_keeps_the_files_of_the_model(
             if not in_background:
                 check(expected[step - 1])
             elif step > 1:  # what a file replaces is removed only when that is written
-                _checkpoint.wait_for_saves()
+                wait_for_saves()
                 assert {*names_of(expected[step - 2])} <= {p.name for p in folder.glob("*.ckpt")}
             if cut:
                 state = saved(checkpoint)
