@@ -83,8 +83,6 @@ def test_resize_properties(
 
 
 f32 = np.float32
-
-
 images = hnp.arrays(
     st.sampled_from([np.uint8, np.int16, np.float32]),
     st.tuples(st.integers(1, 4), st.integers(1, 4), st.just(3)),
@@ -96,6 +94,7 @@ images = hnp.arrays(
 def test_arithmetic_is_float32_in_mindspores_order(image: npt.NDArray[np.generic]) -> None:
     x = image.astype(f32)
     np.testing.assert_array_equal(vision.Rescale(1 / 255, 0)(image), x * f32(1 / 255))
+    np.testing.assert_array_equal(vision.Rescale(3, 0)(np.array([2**24 + 1])), f32(3 * 2**24 + 3))
     rounded_once = (x.astype(np.float64) * f32(1 / 255) + f32(-0.5)).astype(f32)
     np.testing.assert_array_equal(vision.Rescale(1 / 255, -0.5)(image), rounded_once)
     mean, std = np.array([1, 2, 3], f32), np.array([0.5, 0.7, 0.9], f32)
@@ -153,8 +152,12 @@ def test_rotations_by_quarters_and_between_pixels(
     mixed = mixed[:-1] * 0.75 + mixed[1:] * 0.25
     mixed = (mixed[:, :-1] * 0.75 + mixed[:, 1:] * 0.25)[::-1, ::-1]
     center = (image.shape[1] - 0.75) / 2, (image.shape[0] - 0.75) / 2
-    rotated = vision.Rotate(180, Inter.LINEAR, False, center, fill)(image)
-    np.testing.assert_array_equal(rotated, np.floor(mixed + 0.5) if dtype is np.uint8 else mixed)
+    rotate = vision.Rotate(180, Inter.LINEAR, False, center, fill)
+    moved = 0.25 / image.shape[1], 0.25 / image.shape[0]
+    affine = vision.Affine(180, moved, 1, 0, Inter.LINEAR, fill)
+    expected = np.floor(mixed + 0.5) if dtype is np.uint8 else mixed
+    for transform in (rotate, affine):
+        np.testing.assert_array_equal(transform(image), expected)
 
 
 extents = st.floats(1e-6, 1e3)

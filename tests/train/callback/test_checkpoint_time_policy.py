@@ -169,8 +169,7 @@ def test_config_options_are_passed_to_save_checkpoint(
         "remove_redundancy": True,
     }
     config = CheckpointConfig(**settings)  # type: ignore[arg-type]
-    saver = ModelCheckpoint("net", tmp_path, config)
-    Model(ConstantLoss()).train(1, Batches(1), saver)
+    Model(ConstantLoss()).train(1, Batches(1), saver := ModelCheckpoint("net", tmp_path, config))
     assert with_.items() >= settings.items()
     assert saver.latest_ckpt_file_name == str(tmp_path / "net-1_1.safetensors")  # not yet written
 
