@@ -102,16 +102,16 @@ def test_functions_determine_size_and_content_of_batches(
         assert calls == [(epoch, i) for i in range(len(expected))]
 
 
+@pytest.mark.parametrize("bound", [False, True])
 @given(
     lengths=st.lists(st.integers(1, 3), min_size=1, max_size=6),
     size=st.integers(1, 3),
     shape=st.sampled_from([None, [None], [2], [5]]),
     values=st.sampled_from([(None, None), (7, "long")]),
-    bound=st.booleans(),
     drop=st.booleans(),
 )
-@example([1, 2, 1], 2, [None], (7, "long"), True, False)
-@example([1, 3, 2], 2, [2], (None, None), False, True)
+@example(lengths=[1, 2, 1], size=2, shape=[None], values=(7, "long"), drop=False)
+@example(lengths=[1, 3, 2], size=2, shape=[2], values=(None, None), drop=True)
 def test_rows_are_padded_to_the_shape_the_boundary_or_the_longest(
     lengths: list[int], size: int, shape: Lengths, values: Values, bound: bool, drop: bool
 ) -> None:
@@ -120,13 +120,13 @@ def test_rows_are_padded_to_the_shape_the_boundary_or_the_longest(
     data = ds.GeneratorDataset(source, ["x", "y", "n"], shuffle=False)
     info = {"x": (shape, values[0]), "y": (None, values[1])}
     buckets = data.bucket_batch_by_length(["x"], [4], [size, 1], None, info, bound, drop)
-    for batched, most in ((data.padded_batch(size, drop, None, info), 0), (buckets, 3 * bound)):
+    padded = data.padded_batch(lambda _: size, drop, None, info)
+    for batched, most in ((padded, 0), (buckets, 3 * bound)):
         expected: list[list[object]] = []
         for batch in [lengths[i : i + size] for i in range(0, len(lengths), size)]:
-            longest = max(batch)
-            width = (shape and (shape[0] or most)) or longest
+            width = (shape and (shape[0] or most)) or max(batch)
             x = [[*range(n), *[values[0] or 0] * 5][:width] for n in batch]
-            y = [["t"] * n + [values[1] or ""] * (longest - n) for n in batch]
+            y = [["t"] * n + [values[1] or ""] * (max(batch) - n) for n in batch]
             expected += [[x, y, batch]] * (len(batch) == size or not drop)
         assert rows(batched) == expected
 

@@ -154,10 +154,11 @@ def test_rotations_by_quarters_and_between_pixels(
     center = (image.shape[1] - 0.75) / 2, (image.shape[0] - 0.75) / 2
     rotate = vision.Rotate(180, Inter.LINEAR, False, center, fill)
     moved = 0.25 / image.shape[1], 0.25 / image.shape[0]
-    affine = vision.Affine(180, moved, 1, 0, Inter.LINEAR, fill)
     expected = np.floor(mixed + 0.5) if dtype is np.uint8 else mixed
-    for transform in (rotate, affine):
+    for transform in (rotate, vision.Affine(180, moved, 1, 0, Inter.LINEAR, fill)):
         np.testing.assert_array_equal(transform(image), expected)
+    np.testing.assert_array_equal(vision.Rotate(180, center=center)(image), image[::-1, ::-1])
+    assert np.asarray(vision.Rotate(90)(image)).shape == image.shape
 
 
 extents = st.floats(1e-6, 1e3)

@@ -110,8 +110,9 @@ def test_run_ends_with_the_step_of_the_signal(
         for each in others:
             (folder / each).touch()
         send = Send(number, step, event)
-        none = Path(name, "none.json")
-        exit_ = OnRequestExit(save, directory=name, sig=number or signal.SIGTERM, config_file=none)
+        exit_ = OnRequestExit(
+            save, directory=name, sig=number or signal.SIGTERM, config_file=folder
+        )
         Model(ConstantLoss()).train(2, Batches(3), [send, exit_])
         assert send.steps == [*range(1, (step if stopped else 6) + 1)]
         expected = {each for each in others if not save or not each.endswith(".tmp")}
