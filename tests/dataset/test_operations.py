@@ -122,9 +122,9 @@ def test_rows_are_padded_to_the_shape_the_boundary_or_the_longest(
     buckets = data.bucket_batch_by_length(["x"], [4], [size, 1], None, info, bound, drop)
     padded = data.padded_batch(lambda _: size, drop, None, info)
     for batched, most in ((padded, 0), (buckets, 3 * bound)):
-        expected: list[list[object]] = []
+        expected: list[object] = []
         for batch in [lengths[i : i + size] for i in range(0, len(lengths), size)]:
-            width = (shape and (shape[0] or most)) or max(batch)
+            width = (shape[0] or most or max(batch)) if shape else max(batch)
             x = [[*range(n), *[values[0] or 0] * 5][:width] for n in batch]
             y = [["t"] * n + [values[1] or ""] * (max(batch) - n) for n in batch]
             expected += [[x, y, batch]] * (len(batch) == size or not drop)
