@@ -170,7 +170,7 @@ def test_files_after_a_kill_at_any_save_are_those_of_one_run(
 @given(st.integers(0, 6), st.integers(1, 7), st.booleans(), st.booleans())
 @example(0, 3, True, False)
 @example(4, 3, False, True)
-@example(4, 9, True, False)
+@example(0, 9, True, False)
 def test_each_file_is_written_once_with_the_state_if_requested(
     every: int, stop: int, resumable: bool, in_background: bool
 ) -> None:
