@@ -72,6 +72,7 @@ SELECTED: dict[str, tuple[int, Callable[[Count], ds.Dataset]]] = {
     "SequentialSampler": (7, lambda n: ten(sampler=ds.SequentialSampler(3, n))),
     "RandomSampler": (10, lambda n: ten(sampler=ds.RandomSampler(num_samples=n))),
     "with replacement": (10, lambda n: ten(sampler=ds.RandomSampler(True, n))),
+    "list": (3, lambda n: ten(sampler=[5, 2, 5], num_samples=n)),
     "SubsetSampler": (3, lambda n: ten(sampler=ds.SubsetSampler([5, 2, 5], n))),
     "SubsetRandomSampler": (3, lambda n: ten(sampler=ds.SubsetRandomSampler([5, 2, 5], n))),
     "weighted": (10, lambda n: ten(sampler=ds.WeightedRandomSampler([0, 1, 3], n))),

@@ -83,8 +83,6 @@ def test_resize_properties(
 
 
 f32 = np.float32
-
-
 images = hnp.arrays(
     st.sampled_from([np.uint8, np.int16, np.float32]),
     st.tuples(st.integers(1, 4), st.integers(1, 4), st.just(3)),
@@ -96,6 +94,7 @@ images = hnp.arrays(
 def test_arithmetic_is_float32_in_mindspores_order(image: npt.NDArray[np.generic]) -> None:
     x = image.astype(f32)
     np.testing.assert_array_equal(vision.Rescale(1 / 255, 0)(image), x * f32(1 / 255))
+    np.testing.assert_array_equal(vision.Rescale(3, 0)(np.array([2**24 + 1])), f32(3 * 2**24 + 3))
     rounded_once = (x.astype(np.float64) * f32(1 / 255) + f32(-0.5)).astype(f32)
     np.testing.assert_array_equal(vision.Rescale(1 / 255, -0.5)(image), rounded_once)
     mean, std = np.array([1, 2, 3], f32), np.array([0.5, 0.7, 0.9], f32)
@@ -138,6 +137,28 @@ def test_colors_of_gray_images(image: Any, factor: float) -> None:  # noqa: ANN4
     np.testing.assert_array_equal(vision.Invert()(vision.Invert()(image)), image)
     bright: Any = vision.AdjustBrightness(factor)(image)
     assert (abs(bright - np.minimum(image * f32(factor), 255)) <= 0.5).all()
+
+
+@given(colors, st.integers(-3, 3), st.sampled_from([np.uint8, f32]), st.integers(0, 255))
+def test_rotations_by_quarters_and_between_pixels(
+    image: npt.NDArray[np.generic], quarters: int, dtype: type[np.generic], fill: int
+) -> None:
+    """With `expand` the image is turned as a whole; around another center, pixels are mixed."""
+    image = image.astype(dtype)
+    for resample in Inter:
+        turned = vision.Rotate(90 * quarters, resample, expand=True)(image)
+        np.testing.assert_array_equal(turned, np.rot90(image, quarters))
+    mixed = np.pad(image.astype(f32), ((0, 1), (0, 1), (0, 0)), constant_values=fill)
+    mixed = mixed[:-1] * 0.75 + mixed[1:] * 0.25
+    mixed = (mixed[:, :-1] * 0.75 + mixed[:, 1:] * 0.25)[::-1, ::-1]
+    center = (image.shape[1] - 0.75) / 2, (image.shape[0] - 0.75) / 2
+    rotate = vision.Rotate(180, Inter.LINEAR, False, center, fill)
+    moved = 0.25 / image.shape[1], 0.25 / image.shape[0]
+    expected = np.floor(mixed + 0.5) if dtype is np.uint8 else mixed
+    for transform in (rotate, vision.Affine(180, moved, 1, 0, Inter.LINEAR, fill)):
+        np.testing.assert_array_equal(transform(image), expected)
+    np.testing.assert_array_equal(vision.Rotate(180, center=center)(image), image[::-1, ::-1])
+    assert np.asarray(vision.Rotate(90)(image)).shape == image.shape
 
 
 extents = st.floats(1e-6, 1e3)
