@@ -250,9 +250,7 @@ class SummaryCollector(Callback):
             self._untraced = False
             parts = parts_of(params.network, params.loss_fn)
             self._open().trace(params.train_network, parts)
-        kinds = self._kinds(params.cur_step_num)
-        if kinds:
-            self._open().subscribe(kinds)
+        self._open().subscribe(self._kinds(params.cur_step_num))
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Write the values of the step if it is due."""
