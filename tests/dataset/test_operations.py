@@ -140,7 +140,7 @@ def test_filter_keeps_rows_for_any_true_number(true: object, false: object) -> N
 
 
 @given(st.integers(1, 9))
-def test_take_and_batch_read_only_the_rows_they_need(taken: int) -> None:
+def test_only_the_rows_that_are_needed_are_read(taken: int) -> None:
     read: list[int] = []
 
     def count() -> Iterator[int]:
@@ -155,6 +155,9 @@ def test_take_and_batch_read_only_the_rows_they_need(taken: int) -> None:
     for number in range(1, 4):
         next(batches)
         assert len(read) <= number * taken + 1
+    read.clear()
+    counted = ds.GeneratorDataset(count, "x")
+    assert counted.get_dataset_size() == counted.get_dataset_size() == len(read) == 1000
 
 
 @pytest.mark.parametrize("randomize", [True, False])
