@@ -112,9 +112,9 @@ class Counted:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, x: object, *_: object) -> object:
+    def __call__(self, *values: object) -> object:
         self.calls += 1
-        return np.asarray(x, np.float64) + self.calls
+        return np.asarray(values[0], np.float64) + self.calls
 
     def state_dict(self) -> dict[str, object]:
         return {"calls": self.calls}
@@ -325,7 +325,7 @@ def test_description_of_repeatedly_joined_dataset_is_short() -> None:
 class One(Counted):
     """A length whose calls are counted."""
 
-    def __call__(self, *_: object) -> int:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __call__(self, *values: object) -> int:
         self.calls += 1
         return 1
 

@@ -1,4 +1,4 @@
-"""Image transforms: values equal to MindSpore's, bit for bit for uint8, and errors."""
+"""Image transforms: what holds for all images, and errors; the values are in tests/oracles."""
 
 from typing import Any
 
@@ -15,46 +15,6 @@ from minispore.dataset.vision import Inter, Resize
 sides = st.integers(1, 9)
 sizes = st.tuples(sides, sides)
 seeds = st.integers(0, 2**32 - 1)
-IMAGE = (np.arange(15).reshape(3, 5) ** 2 % 251).astype(np.uint8)
-
-
-# Recorded with MindSpore 2.10.
-@pytest.mark.parametrize(
-    ("size", "interpolation", "expected"),
-    [
-        (
-            (4, 7),
-            Inter.LINEAR,
-            [
-                [0, 0, 2, 4, 7, 12, 16],
-                [16, 20, 25, 32, 40, 49, 57],
-                [53, 61, 73, 85, 98, 112, 124],
-                [100, 112, 127, 144, 162, 180, 196],
-            ],
-        ),
-        ((2, 3), Inter.BILINEAR, [[7, 15, 29], [87, 120, 159]]),
-        ((5, 2), Inter.NEAREST, [[0, 4], [0, 4], [25, 49], [25, 49], [100, 144]]),
-        (
-            6,
-            Inter.LINEAR,
-            [
-                [0, 0, 1, 2, 3, 5, 8, 11, 14, 16],
-                [6, 7, 9, 11, 14, 17, 21, 25, 30, 32],
-                [19, 21, 25, 30, 35, 41, 47, 54, 61, 65],
-                [44, 47, 54, 61, 69, 77, 86, 95, 105, 110],
-                [81, 86, 95, 105, 115, 126, 137, 149, 161, 167],
-                [100, 105, 116, 127, 138, 150, 163, 176, 189, 196],
-            ],
-        ),
-    ],
-)
-def test_resize_of_uint8_equals_mindspore(
-    size: int | tuple[int, int], interpolation: Inter, expected: list[list[int]]
-) -> None:
-    for image, values in ((IMAGE, expected), (IMAGE[..., None], np.array(expected)[..., None])):
-        resized = Resize(size, interpolation)(image)
-        assert resized.dtype == np.uint8
-        np.testing.assert_array_equal(resized, values)
 
 
 @given(own=sizes, shorter=sides)
@@ -76,6 +36,7 @@ def test_resize_properties(
     together = resize.batched(block.copy())
     assert together.dtype == block.dtype
     np.testing.assert_array_equal(together, np.stack(each))
+    np.testing.assert_array_equal(resize(block[0, ..., 0]), together[0, ..., 0])
     # Resizing to the same size changes nothing; interpolation stays within the range of values.
     np.testing.assert_array_equal(Resize(own, interpolation)(block[0]), block[0])
     assert block.min() - 1e-3 <= together.min()

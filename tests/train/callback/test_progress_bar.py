@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import tqdm
 
-from minispore import Tensor
+from minispore import Tensor, nn
 from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
 from minispore.utils import progress
 from tests.helpers.callback_driver import stopping_at
@@ -115,10 +115,10 @@ def test_lines_of_a_resumed_run_are_those_of_one_run(
     assert Bar.made[0].calls == [f"epoch {done + 1}/2: 3 steps", *steps, "closed"]
 
 
-class NoOutputs(ConstantLoss):
+class NoOutputs(nn.Cell):
     """A training network without a loss."""
 
-    def construct(self, *inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def construct(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         return ()
 
 
