@@ -166,7 +166,9 @@ def parallel(
 
 
 def test_functions_run_in_other_processes() -> None:
-    """And so do the calls of a source with an index."""
+    """And so do the calls of a source with an index, but not the transforms of the package."""
+    next(parallel(TypeCast(np.float32)).create_tuple_iterator())
+    assert not multiprocessing.active_children()
     for data in (
         parallel(process),
         ds.GeneratorDataset(Squares(process), ["x", "process"], num_parallel_workers=2),
