@@ -334,8 +334,20 @@ def twice(data: ds.Dataset) -> ds.Dataset:
     return data + data
 
 
+class Source(Counted):
+    """Three rows by index."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> object:
+        return self(index)
+
+
 STATEFUL: dict[str, Callable[[], ds.Dataset]] = {
     "map": lambda: ten().map(Counted()),
+    "source": lambda: ds.GeneratorDataset(Source(), "x"),
+    "RandomApply": lambda: ten().map(ds.transforms.RandomApply([Counted()], 1.0)),
     "map, used twice": lambda: twice(ten().map(Counted())),
     "predicate": lambda: ten().filter(One()),
     "batch_size": lambda: ten().batch(One()),
