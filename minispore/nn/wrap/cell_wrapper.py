@@ -18,7 +18,14 @@ from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import as_items, caller, check_arguments, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_arguments,
+    check_function,
+    check_type,
+    describe_value,
+)
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
@@ -214,11 +221,7 @@ class TrainOneStepCell(Cell):
             [[0.5]]
             >>> handle.remove()
         """
-        if not callable(hook):
-            raise TypeError(
-                "For 'register_gradient_hook', the argument 'hook' must be a function, but got "
-                f"{describe_value(hook)}."
-            )
+        check_function(hook, "hook")
         entry = Entry(hook, with_kwargs=False, always_call=False)
         self._gradient_hooks.append(entry)
         return HookHandle(self._gradient_hooks, entry)
