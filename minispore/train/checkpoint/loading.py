@@ -151,7 +151,7 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
             raise WireError("it has a value without a name")
         loaded = {name: _load(file, name, entry) for name, entry in entries.items() if choose(name)}
     if crc_check and not has_crc:
-        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no check sum.")
+        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no checksum.")
     return loaded
 
 
