@@ -84,7 +84,7 @@ class ScalarStore(StatefulMixin):
     def validate_state(self, state: Mapping[str, object]) -> dict[str, object]:
         """Return a copy of the state by attribute names; ValueError if it is invalid."""
         valid = super().validate_state(state)
-        steps, values = (read_dict_field(valid, key, list[object]) for key in ("steps", "values"))
+        steps, values = (read_dict_field(state, key, list[object]) for key in ("steps", "values"))
         if {n: len(each) for n, each in steps.items()} != {n: len(values[n]) for n in values}:
             raise ValueError(
                 "For 'Monitors', the state's 'steps' and 'values' must have the same lengths."

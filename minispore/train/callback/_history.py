@@ -62,7 +62,7 @@ class History(Callback):
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Record the output and the metrics of the epoch."""
         params = run_context.original_args()
-        self._append(params)
+        self._record(params)
         results = params.metrics if "metrics" in params else {}
         for name, value in results.items():
             self.history.setdefault(name, []).append(value)
@@ -75,7 +75,7 @@ class History(Callback):
     def on_eval_epoch_end(self, run_context: RunContext) -> None:
         """Record the output in `Model.eval`; in `fit`, `on_train_epoch_end` does."""
         if _is_standalone_eval(run_context):
-            self._append(run_context.original_args())
+            self._record(run_context.original_args())
 
     def state_dict(self) -> dict[str, object]:
         """Return copies of all lists."""
@@ -93,7 +93,7 @@ class History(Callback):
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 
-    def _append(self, params: InternalCallbackParam) -> None:
+    def _record(self, params: InternalCallbackParam) -> None:
         if self.epoch is None:
             self.epoch = {"epoch": []}
         self.epoch["epoch"].append(params.cur_epoch_num if "cur_epoch_num" in params else 1)
