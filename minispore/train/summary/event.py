@@ -21,6 +21,7 @@ class Histogram(NamedTuple):
         sum_squares: The sum of the squares of the finite elements.
 
     Examples:
+        >>> import numpy as np
         >>> from minispore.train.summary.histogram import histogram
         >>> result = histogram(np.array([1.0, 2.0, 2.0, np.inf]))
         >>> result.counts.tolist(), result.edges.tolist(), result.elements
@@ -54,6 +55,7 @@ class Image(NamedTuple):
         png: The content of a PNG file.
 
     Examples:
+        >>> import numpy as np
         >>> from minispore.train.summary.image import make_grid
         >>> image = make_grid(np.zeros((3, 1, 4, 5), np.uint8))
         >>> image.height, image.width, image.colorspace
@@ -83,6 +85,7 @@ class Landscape(NamedTuple):
         step_per_epoch: The number of steps in an epoch.
 
     Examples:
+        >>> import numpy as np
         >>> x = y = np.array([-1.0, 0.0, 1.0])
         >>> z, empty = np.add.outer(y**2, x**2), np.zeros(0)
         >>> landscape = Landscape(
