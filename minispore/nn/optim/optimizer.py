@@ -100,34 +100,34 @@ class Optimizer(Cell):
         self.loss_scale: float = check_number(loss_scale, "loss_scale", low=0.0)
         if self.loss_scale == 0:
             raise ValueError(f"For '{caller()}', the argument 'loss_scale' must be above 0, got 0.")
-        decays = [each.weight_decay for each in options]
+        decays = [option.weight_decay for option in options]
         self.weight_decay: float | Cell | tuple[float | Cell, ...] = (
             tuple(decays) if groups.grouped else check_decay(weight_decay, "weight_decay")
         )
         self.is_group: bool = groups.grouped
         self.is_group_params_ordered: bool = groups.ordered
-        self.is_group_lr: bool = any(each.group is not None for each in options)
+        self.is_group_lr: bool = any(option.group is not None for option in options)
 
         # The order of these assignments is that of the parameters in a checkpoint.
         self.global_step: Parameter = host_parameter([0], int32, "global_step")
         by_group: dict[int | None, Parameter | LearningRateSchedule] = {}
-        for each in options:
-            if each.group not in by_group:
-                value = learning_rate if each.group is None else each.learning_rate
-                suffix = "" if each.group is None else f"_group_{each.group}"
-                by_group[each.group] = _as_learning_rate(value, f"learning_rate{suffix}")
-        rates = [by_group[each.group] for each in options]
+        for option in options:
+            if option.group not in by_group:
+                value = learning_rate if option.group is None else option.learning_rate
+                suffix = "" if option.group is None else f"_group_{option.group}"
+                by_group[option.group] = _as_learning_rate(value, f"learning_rate{suffix}")
+        rates = [by_group[option.group] for option in options]
         self.learning_rate = _combined(rates) if self.is_group_lr else rates[0]
-        self.parameters = ParameterTuple(each.parameter for each in options)
+        self.parameters = ParameterTuple(option.parameter for option in options)
 
         self.dynamic_lr: bool = any(isinstance(rate, Cell) for rate in rates)
-        self.decay_flags: tuple[bool, ...] = tuple(each.weight_decay != 0.0 for each in options)
+        self.decay_flags: tuple[bool, ...] = tuple(option.weight_decay != 0.0 for option in options)
         # For a resumed run to compare, since training may change the values of the parameters.
         initial_rates = [_initial_value(rate) for rate in rates]
         self._initial_arguments: dict[str, object] = {
             "learning_rate": initial_rates if self.is_group_lr else initial_rates[0],
             "weight_decay": decays if self.is_group else weight_decay,
-            "params": [each.parameter for each in options],
+            "params": [option.parameter for option in options],
         }
         self._rates = rates
         self._decays: list[Hyperparameter] = list(decays)
@@ -198,12 +198,12 @@ class Optimizer(Cell):
             ValueError: A parameter is not one of this optimizer's.
         """
         if not isinstance(param, Parameter):
-            return [self._rate_of(each) for each in param]
+            return [self._rate_of(parameter) for parameter in param]
         return self._rate_of(param)
 
     def _rate_of(self, param: Parameter) -> Tensor | Cell:
-        for own, rate in zip(self.parameters, self._rates, strict=True):
-            if own is param:
+        for parameter, rate in zip(self.parameters, self._rates, strict=True):
+            if parameter is param:
                 return rate
         raise ValueError(
             f"For 'get_lr_parameter', '{param.name}' is not updated by this {self.cls_name}."
@@ -299,8 +299,8 @@ class Optimizer(Cell):
     def _new_state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
         """Return new state: for each of `parameters` one of its shape, with equal elements."""
         state = ParameterTuple(
-            parameter_from_memory(ops.full_like(each, value), f"{prefix}.{each.name}")
-            for each in self.parameters
+            parameter_from_memory(ops.full_like(parameter, value), f"{prefix}.{parameter.name}")
+            for parameter in self.parameters
         )
         self._states.append(state)
         return state

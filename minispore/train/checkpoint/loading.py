@@ -17,7 +17,7 @@ from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Entry, load
 from minispore.utils.atomic import open_regular_file
-from minispore.utils.checks import as_items, caller, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_bool, check_type, describe_value
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 
@@ -83,6 +83,7 @@ def load_checkpoint(
     check_type(net, (Cell, NoneType), "net")
     check_storage("dec", False, dec_key, dec_mode, crc_check, format)
     check_kind(remove_redundancy, bool, "remove_redundancy")
+    check_bool(strict_load, "strict_load")
     if not (choice_func is None or callable(choice_func)):
         raise ValueError(
             f"For '{caller()}', the argument 'choice_func' must be a function or None, but got "
@@ -150,7 +151,7 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
             raise WireError("it has a value without a name")
         loaded = {name: _load(file, name, entry) for name, entry in entries.items() if choose(name)}
     if crc_check and not has_crc:
-        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no check sum.")
+        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no checksum.")
     return loaded
 
 

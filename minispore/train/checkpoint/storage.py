@@ -24,7 +24,7 @@ Chunk = bytes | memoryview
 _T = TypeVar("_T", bound=np.generic)
 _V = TypeVar("_V")
 
-WRONG_CRC: Final = "its check sum does not fit: the file has been damaged"
+WRONG_CRC: Final = "its checksum does not fit: the file has been damaged"
 MAX_DIMS: Final = 64  # numpy's limit
 _CHUNK_BYTES: Final = 2**20
 _TEXT: Final = "utf-32-le"
