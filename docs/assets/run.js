@@ -34,7 +34,10 @@ function equipped(shown, number) {
   state.setAttribute("role", "status");
   // `ran` is the text that the present Python has run.
   const program = { number, shown, output, built, code, state, ran: undefined };
-  program.run = starter(say("Run"), name, () => runUpTo(program));
+  // A program with a label of its own needs none of those above it.
+  const { run: label } = shown.dataset;
+  program.alone = label !== undefined;
+  program.run = starter(say(label ?? "Run"), name, () => runUpTo(program));
   const text = (program.text = editor(say("Program {number}", { number }), code, program.run));
   text.hidden = true;
   program.stop = button(say("Stop"), name, halt, true);
@@ -120,10 +123,10 @@ function insert(text, what) {
   }
 }
 
-// Run a program, and first those above it that Python has not run as they are now.
+// Run a program, and first those above it that it may need and Python has not run as they are now.
 async function runUpTo(asked) {
   busy(asked, true);
-  for (const program of programs.slice(0, asked.number)) {
+  for (const program of asked.alone ? [asked] : programs.slice(0, asked.number)) {
     if (program !== asked && program.ran === program.text.value) continue;
     if (await run(program, asked)) continue;
     if (program !== asked) {
