@@ -3,8 +3,9 @@
 import inspect
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
+from io import StringIO
 from operator import attrgetter
 from types import CodeType, FunctionType
 
@@ -52,7 +53,7 @@ def break_law(law: Callable[[], object], where: str, old: str, new: str) -> None
 
 def counterexample(law: Callable[[], object]) -> str:
     """Return the call for which a law fails, and its error, as text."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), redirect_stdout(StringIO()):
         warnings.simplefilter("ignore")
         try:
             law()

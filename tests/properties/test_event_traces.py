@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minispore import Tensor
 from minispore.testing import Event, EventTrace, Fault, Scenario
 from minispore.testing import strategies as mst
-from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, load_checkpoint
+from minispore.train import Callback, CheckpointConfig, History, ModelCheckpoint, load_checkpoint
 from minispore.train.protocol.callback import EVENTS
 
 # One letter an event, of the training B e s t f E, of an evaluation V x y z w W.
@@ -51,6 +51,16 @@ def test_event_sequences_match_the_grammar(scenario: Scenario, data: st.DataObje
         assert re.fullmatch(GRAMMAR[scenario.kind], sentence(trace))
     if scenario.fault is None:
         assert loop_events(trace) == loop_events(uninterrupted)
+
+
+@given(mst.scenarios(["fit"], ()), mst.callback_lists("train"))
+def test_validation_and_logging_change_no_loss(
+    scenario: Scenario, callbacks: list[Callback]
+) -> None:
+    alone, watched = History(), History()
+    replace(scenario, kind="train").run([alone])
+    scenario.run([*callbacks, watched])
+    assert watched.history["net_output"] == alone.history["net_output"]
 
 
 @given(mst.scenarios(), mst.callback_lists("train"))
