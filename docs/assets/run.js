@@ -123,10 +123,11 @@ function insert(text, what) {
   }
 }
 
-// Run a program, and first those above it that it may need and Python has not run as they are now.
+// Run a program, and first those above it that it needs and Python has not run as they are now.
 async function runUpTo(asked) {
   busy(asked, true);
-  for (const program of asked.alone ? [asked] : programs.slice(0, asked.number)) {
+  const above = programs.slice(0, asked.number - 1).filter((each) => !each.alone && !asked.alone);
+  for (const program of [...above, asked]) {
     if (program !== asked && program.ran === program.text.value) continue;
     if (await run(program, asked)) continue;
     if (program !== asked) {

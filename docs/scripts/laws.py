@@ -1,7 +1,8 @@
 """The laws: a test of the suite as a program that needs nothing else of the suite.
 
 A fence `law` names a test, as `file.py: name`, in its first line; the other lines are Python. It
-becomes a program: the imports and the definitions that the test needs, the test, and these lines.
+becomes a program: the imports and the definitions that the test needs, the test, and these lines,
+which call `break_law`.
 """
 
 import ast
@@ -13,15 +14,18 @@ ROOT = Path(__file__).parents[2]
 LEFT_OUT = ("example", "settings")
 
 
-def program(fence: str) -> str:
-    """Return the program of a fence.
+def program(fence: str) -> tuple[str, str]:
+    """Return the program of a fence, and the numbers of the test's lines in it, as "31-39".
 
     Raises:
         ValueError: The file has no such test, or the test needs another file of the suite.
     """
     place, _, rest = fence.partition("\n")
     file, _, name = place.partition(": ")
-    return f"{quoted(file, name)}\n\n\n{rest}"
+    test = quoted(file, name)
+    last = test.count("\n") + 1
+    first = last - test.split("\n\n\n")[-1].count("\n")
+    return f"{test}\n\n\nfrom minispore._course.laws import break_law\n\n{rest}", f"{first}-{last}"
 
 
 def quoted(file: str, name: str) -> str:

@@ -81,8 +81,9 @@ def filled(markdown: str, name: str) -> str:
         count += 1
         program, space, attributes = match[2], namespace, ".python .program"
         if match[1] == "law":
-            program, space = laws.program(match[2]), {"__name__": "__main__"}
-            attributes += ' data-run="Break it"'
+            program, test = laws.program(match[2])
+            space = {"__name__": "__main__"}
+            attributes += f' hl_lines="{test}" data-run="Break it"'
         printed = printed_by(program, f"{name}, program {count}", space)
         return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
 

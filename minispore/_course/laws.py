@@ -15,7 +15,9 @@ from minispore._course.counterexamples import SETTINGS
 from minispore._course.source import Bug, mutated_text
 
 
-def break_law(law: Callable[[], object], where: str, old: str, new: str) -> None:
+def break_law(
+    law: Callable[[], object], where: str, old: str, new: str, *, examples: int = 100
+) -> None:
     """Print the smallest counterexample to a law, without a bug and with it.
 
     Args:
@@ -23,6 +25,7 @@ def break_law(law: Callable[[], object], where: str, old: str, new: str) -> None
         where: A function of the package, as "module:Class.method".
         old: The text to replace in it, which occurs once.
         new: The replacement.
+        examples: The number of examples.
 
     Raises:
         ValueError: There is no such function, or the text does not occur exactly once.
@@ -45,14 +48,15 @@ def break_law(law: Callable[[], object], where: str, old: str, new: str) -> None
         )
         AssertionError
     """
-    settings(SETTINGS, verbosity=Verbosity.normal)(law)
-    print("Without the bug:", counterexample(law), sep="\n")
+    settings(SETTINGS, verbosity=Verbosity.normal, max_examples=examples)(law)
+    none = f"no counterexample in {examples} examples"
+    print("Without the bug:", counterexample(law) or none, sep="\n")
     with planted(where, old, new):
-        print("\nWith the bug:", counterexample(law), sep="\n")
+        print("\nWith the bug:", counterexample(law) or none, sep="\n")
 
 
 def counterexample(law: Callable[[], object]) -> str:
-    """Return the call for which a law fails, and its error, as text."""
+    """Return the call for which a law fails and its error, or "" if none is found."""
     with warnings.catch_warnings(), redirect_stdout(StringIO()):
         warnings.simplefilter("ignore")
         try:
@@ -60,7 +64,7 @@ def counterexample(law: Callable[[], object]) -> str:
         except Exception as error:  # noqa: BLE001 (laws fail in any way)
             notes: list[str] = getattr(error, "__notes__", [])
             return "\n".join([*notes, f"{type(error).__name__}: {error}".removesuffix(": ")])
-    return f"no counterexample in {SETTINGS.max_examples} examples"
+    return ""
 
 
 @contextmanager
