@@ -41,9 +41,10 @@ def quoted(file: str, name: str) -> str:
         raise ValueError(f"{file} has no test {name!r}.")
     needed, names = [name], {name}
     for each in needed:
-        new = used(definitions[each]) - names if each in definitions else set()
-        names |= new
-        needed += sorted(new)
+        if each in definitions:
+            new = used(definitions[each]) - names
+            names |= new
+            needed += sorted(new)
     lines = text.splitlines()
     parts: list[str] = []
     end = 0
@@ -77,7 +78,9 @@ def used(node: ast.stmt) -> set[str]:
     """Return the names in a definition."""
     left_out = {id(each) for top in left_out_decorators(node) for each in ast.walk(top)}
     return {
-        each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in left_out
+        each.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and id(each) not in left_out
     }
 
 

@@ -1,10 +1,11 @@
 """Executable pages: insert quotes of the shipped source, and the output of programs.
 
 A fence `source` names a definition of minispore, and optionally texts in the first and last line to
-show; it is replaced by the code. A fence `law` (laws.py) is a program of its own. A fence `python` is run, in the order of the page, and its output
-is inserted after it; SVG and HTML output is embedded. Programs are marked for the script that lets
-readers run them again. The pages of the course are run, and pages with `run: true` in their front
-matter. A translation shows the outputs of its English page.
+show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
+is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) becomes a program that
+is run alone. Programs are marked for the script that lets readers run them again. The pages of the
+course are run, and pages with `run: true` in their front matter. A translation shows the outputs of
+its English page.
 """
 
 import re
@@ -82,7 +83,7 @@ def filled(markdown: str, name: str) -> str:
         program, space, attributes = match[2], namespace, ".python .program"
         if match[1] == "law":
             program, test = laws.program(match[2])
-            space = {"__name__": "__main__"}
+            space = dict[str, object](__name__="__main__")
             attributes += f' hl_lines="{test}" data-run="Break it"'
         printed = printed_by(program, f"{name}, program {count}", space)
         return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"

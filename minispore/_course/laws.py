@@ -61,7 +61,7 @@ def counterexample(law: Callable[[], object]) -> str:
         warnings.simplefilter("ignore")
         try:
             law()
-        except Exception as error:  # noqa: BLE001 (laws fail in any way)
+        except Exception as error:
             notes: list[str] = getattr(error, "__notes__", [])
             return "\n".join([*notes, f"{type(error).__name__}: {error}".removesuffix(": ")])
     return ""

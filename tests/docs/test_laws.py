@@ -1,0 +1,121 @@
+"""The page of laws: each law holds, its bug breaks it, and its test is short."""
+
+import re
+from pathlib import Path
+from typing import Protocol, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore._course.laws import break_law, planted
+from minispore._course.pages import printed_by
+from minispore.train.checkpoint.protobuf import varint
+from tests.helpers.scripts import SCRIPTS, load_script
+
+
+class Laws(Protocol):
+    """The functions of docs/scripts/laws.py."""
+
+    def program(self, fence: str) -> tuple[str, str]: ...
+    def quoted(self, file: str, name: str) -> str: ...
+
+
+laws = cast("Laws", load_script(SCRIPTS / "laws.py"))
+PAGE = (SCRIPTS.parent / "laws.md").read_text("utf-8")
+FENCES = re.findall(r"^```law\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+VARINT = "minispore.train.checkpoint.protobuf:varint"
+
+
+def name_of(fence: str) -> str:
+    return fence.splitlines()[0].partition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        # Those with fewer examples take more than a second.
+        pytest.param(each, id=name_of(each), marks=pytest.mark.full if "examples=" in each else [])
+        for each in FENCES
+    ],
+)
+def test_law_holds_and_its_bug_breaks_it(fence: str) -> None:
+    program, _ = laws.program(fence)
+    printed = printed_by(program, "law", {"__name__": "__main__"})
+    without, _, with_bug = printed.partition("\n\n")
+    assert re.fullmatch(r"Without the bug:\nno counterexample in \d+ examples", without)
+    assert with_bug.startswith("With the bug:\n")
+    assert f"example: {name_of(fence)}(" in with_bug or f"case: {name_of(fence)}(" in with_bug
+
+
+def test_there_are_ten_laws_whose_tests_have_at_most_15_lines() -> None:
+    assert len(FENCES) == 10
+    for fence in FENCES:
+        program, lines = laws.program(fence)
+        first, last = map(int, lines.split("-"))
+        test = program.splitlines()[first - 1 : last]
+        assert test[0].startswith("@given(")
+        assert any(line.startswith(f"def {name_of(fence)}(") for line in test)
+        assert len(test) <= 15
+
+
+def test_quotes_what_the_test_needs_without_examples_and_settings(tmp_path: Path) -> None:
+    file = tmp_path / "test_x.py"
+    file.write_text(
+        "import re\nimport os\n\nA = 1\nB = 2\n\n\ndef used() -> int:\n    return A\n\n\n"
+        "@settings(max_examples=B)\n@given(st.none())\n@example(\n    1\n)\n"
+        "def test_x(x: re.Pattern[str]) -> None:\n    assert used()\n",
+        "utf-8",
+    )
+    assert laws.quoted(str(file), "test_x") == (
+        "import re\n\nA = 1\n\n\ndef used() -> int:\n    return A\n\n\n"
+        "@given(st.none())\ndef test_x(x: re.Pattern[str]) -> None:\n    assert used()"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "message"),
+    [
+        ("tests/docs/test_laws.py", "test_y", r"has no test 'test_y'"),
+        (
+            "tests/docs/test_docs.py",
+            "test_page_of_the_scripts_lists_each_of_them",
+            r"needs 'from tests\.helpers\.scripts import SCRIPTS'",
+        ),
+    ],
+)
+def test_what_cannot_be_quoted_raises(file: str, name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        laws.quoted(file, name)
+
+
+def test_bug_ends_with_its_block() -> None:
+    correct = varint(300)
+    with pytest.raises(ZeroDivisionError), planted(VARINT, "value >> 7", "value >> 8"):
+        assert varint(300) != correct
+        raise ZeroDivisionError
+    assert varint(300) == correct
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "message"),
+    [(VARINT, "no such text", "occurs 0 times"), (f"{VARINT}s", "return", "defines no|occurs 0")],
+)
+def test_bug_that_does_not_fit_raises(where: str, old: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message), planted(where, old, ""):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("new", "found"), [("value <= 0x80", False), ("value <= 0x7F - 28", False), ("value < 0", True)]
+)
+def test_bug_that_a_law_does_not_see_is_said(
+    new: str, found: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @given(st.integers(0, 99))
+    def one_byte(value: int) -> None:
+        assert len(varint(value)) == 1
+
+    break_law(one_byte, VARINT, "value <= 0x7F", new, examples=10)
+    _, with_bug = capsys.readouterr().out.split("With the bug:\n")
+    assert ("no counterexample in 10 examples" in with_bug) is not found
