@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 LEFT_OUT = ("example", "settings")
 
 
-def program(fence: str) -> tuple[str, str]:
-    """Return the program of a fence, and the numbers of the test's lines in it, as "31-39".
+def program(fence: str) -> tuple[str, str, str]:
+    """Return the program of a fence, the test's file, and its lines in the program, as "31-39".
 
     Raises:
         ValueError: The file has no such test, or the test needs another file of the suite.
@@ -25,7 +25,8 @@ def program(fence: str) -> tuple[str, str]:
     test = quoted(file, name)
     last = test.count("\n") + 1
     first = last - test.split("\n\n\n")[-1].count("\n")
-    return f"{test}\n\n\nfrom minispore._course.laws import break_law\n\n{rest}", f"{first}-{last}"
+    text = f"{test}\n\n\nfrom minispore._course.laws import break_law\n\n{rest}"
+    return text, file, f"{first}-{last}"
 
 
 def quoted(file: str, name: str) -> str:

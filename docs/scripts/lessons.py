@@ -2,8 +2,8 @@
 
 A fence `source` names a definition of minispore, and optionally texts in the first and last line to
 show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
-is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) becomes a program that
-is run alone. Programs are marked for the script that lets readers run them again. The pages of the
+is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) becomes a program
+that is run alone. Programs are marked for the script that lets readers run them again. The pages of the
 course are run, and pages with `run: true` in their front matter. A translation shows the outputs of
 its English page.
 """
@@ -82,9 +82,9 @@ def filled(markdown: str, name: str) -> str:
         count += 1
         program, space, attributes = match[2], namespace, ".python .program"
         if match[1] == "law":
-            program, test = laws.program(match[2])
+            program, file, lines = laws.program(match[2])
             space = dict[str, object](__name__="__main__")
-            attributes += f' hl_lines="{test}" data-run="Break it"'
+            attributes += f' title="{file}" hl_lines="{lines}" data-run="Break it"'
         printed = printed_by(program, f"{name}, program {count}", space)
         return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
 

@@ -17,7 +17,7 @@ from tests.helpers.scripts import SCRIPTS, load_script
 class Laws(Protocol):
     """The functions of docs/scripts/laws.py."""
 
-    def program(self, fence: str) -> tuple[str, str]: ...
+    def program(self, fence: str) -> tuple[str, str, str]: ...
     def quoted(self, file: str, name: str) -> str: ...
 
 
@@ -40,7 +40,7 @@ def name_of(fence: str) -> str:
     ],
 )
 def test_law_holds_and_its_bug_breaks_it(fence: str) -> None:
-    program, _ = laws.program(fence)
+    program, _, _ = laws.program(fence)
     printed = printed_by(program, "law", {"__name__": "__main__"})
     without, _, with_bug = printed.partition("\n\n")
     assert re.fullmatch(r"Without the bug:\nno counterexample in \d+ examples", without)
@@ -51,7 +51,7 @@ def test_law_holds_and_its_bug_breaks_it(fence: str) -> None:
 def test_there_are_ten_laws_whose_tests_have_at_most_15_lines() -> None:
     assert len(FENCES) == 10
     for fence in FENCES:
-        program, lines = laws.program(fence)
+        program, _, lines = laws.program(fence)
         first, last = map(int, lines.split("-"))
         test = program.splitlines()[first - 1 : last]
         assert test[0].startswith("@given(")
