@@ -3,9 +3,9 @@
 A fence `source` names a definition of minispore, and optionally texts in the first and last line to
 show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
 is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) becomes a program
-that is run alone. Programs are marked for the script that lets readers run them again. The pages of the
-course are run, and pages with `run: true` in their front matter. A translation shows the outputs of
-its English page.
+that is run alone. Programs are marked for the script that lets readers run them again. The pages of
+the course are run, and pages with `run: true` in their front matter. A translation shows the
+outputs of its English page.
 """
 
 import re
