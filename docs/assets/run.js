@@ -34,10 +34,9 @@ function equipped(shown, number) {
   state.setAttribute("role", "status");
   // `ran` is the text that the present Python has run.
   const program = { number, shown, output, built, code, state, ran: undefined };
-  // A program with a label of its own needs none of those above it.
-  const { run: label } = shown.dataset;
-  program.alone = label !== undefined;
-  program.run = starter(say(label ?? "Run"), name, () => runUpTo(program));
+  program.alone = shown.matches(".law"); // it needs none of those above it
+  const label = program.alone ? say("Break it") : say("Run");
+  program.run = starter(label, name, () => runUpTo(program));
   const text = (program.text = editor(say("Program {number}", { number }), code, program.run));
   text.hidden = true;
   program.stop = button(say("Stop"), name, halt, true);

@@ -84,7 +84,7 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "law":
             program, file, lines = laws.program(match[2])
             space = dict[str, object](__name__="__main__")
-            attributes += f' title="{file}" hl_lines="{lines}" data-run="Break it"'
+            attributes += f' .law title="{file}" hl_lines="{lines}"'
         printed = printed_by(program, f"{name}, program {count}", space)
         return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
 
