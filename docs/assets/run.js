@@ -34,7 +34,9 @@ function equipped(shown, number) {
   state.setAttribute("role", "status");
   // `ran` is the text that the present Python has run.
   const program = { number, shown, output, built, code, state, ran: undefined };
-  program.run = starter(say("Run"), name, () => runUpTo(program));
+  program.alone = shown.matches(".law"); // it needs none of those above it
+  const label = program.alone ? say("Break it") : say("Run");
+  program.run = starter(label, name, () => runUpTo(program));
   const text = (program.text = editor(say("Program {number}", { number }), code, program.run));
   text.hidden = true;
   program.stop = button(say("Stop"), name, halt, true);
@@ -120,10 +122,11 @@ function insert(text, what) {
   }
 }
 
-// Run a program, and first those above it that Python has not run as they are now.
+// Run a program, and first those above it that it needs and Python has not run as they are now.
 async function runUpTo(asked) {
   busy(asked, true);
-  for (const program of programs.slice(0, asked.number)) {
+  const above = programs.slice(0, asked.number - 1).filter((each) => !each.alone && !asked.alone);
+  for (const program of [...above, asked]) {
     if (program !== asked && program.ran === program.text.value) continue;
     if (await run(program, asked)) continue;
     if (program !== asked) {

@@ -2,9 +2,10 @@
 
 A fence `source` names a definition of minispore, and optionally texts in the first and last line to
 show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
-is inserted after it; SVG and HTML output is embedded. Programs are marked for the script that lets
-readers run them again. The pages of the course are run, and pages with `run: true` in their front
-matter. A translation shows the outputs of its English page.
+is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) becomes a program
+that is run alone. Programs are marked for the script that lets readers run them again. The pages of
+the course are run, and pages with `run: true` in their front matter. A translation shows the
+outputs of its English page.
 """
 
 import re
@@ -12,13 +13,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import Protocol
 
+import laws
 from hypothesis import settings
 from languages import english, say
 
 from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
-FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(source|law|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
 # What was made of each fence of an English page, by the name of the page and the fence.
@@ -78,8 +80,13 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "source":
             return source(match[2])
         count += 1
-        printed = printed_by(match[2], f"{name}, program {count}", namespace)
-        return f"``` {{ .python .program }}\n{match[2]}```{format_output(printed)}"
+        program, space, attributes = match[2], namespace, ".python .program"
+        if match[1] == "law":
+            program, file, lines = laws.program(match[2])
+            space = dict[str, object](__name__="__main__")
+            attributes += f' .law title="{file}" hl_lines="{lines}"'
+        printed = printed_by(program, f"{name}, program {count}", space)
+        return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
