@@ -376,8 +376,7 @@ def _loss(outputs: object) -> float | None:
     while items := as_items(outputs):
         outputs = items[0]
     if isinstance(outputs, Tensor) and 0 not in outputs.shape:
-        array = outputs.asnumpy()
-        return float(array.item() if array.size == 1 else array.mean(dtype=np.float64))
+        return float(outputs.asnumpy().mean(dtype=np.float64))
     return float(outputs) if isinstance(outputs, int | float) else None
 
 
