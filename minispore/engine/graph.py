@@ -208,6 +208,13 @@ def input_gradients(
 
     Returns:
         The gradient of each input that was reached, by its number.
+
+    Examples:
+        >>> x = Node()
+        >>> y = Node([x], [lambda g: 3.0 * g])
+        >>> gradients = input_gradients([(y, 1.0)], {x.number}, 0, lambda node: node.pullbacks)
+        >>> gradients[x.number]
+        3.0
     """
 
     def edges(node: Node) -> Sequence[Edge[V]]:
