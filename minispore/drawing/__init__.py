@@ -2,11 +2,13 @@
 
 `draw_graph` draws the graph of a function, with each value and its gradient; `draw_cell` draws the
 structure of a network, `draw_events` the events of a run, `draw_curves` its losses, `draw_images`
-grey images. They return a `Drawing`, the text of an SVG file: a notebook shows it, and its `save`
-writes it to a file. It has colours for light and dark pages. `summarize` returns a table of a
-network's layers with the shapes of their outputs, `digit_pad` a page on which one draws digits.
+grey images, `draw_broadcast` operands of different shapes. They return a `Drawing`, the text of an
+SVG file: a notebook shows it, and its `save` writes it to a file. It has colours for light and dark
+pages. `summarize` returns a table of a network's layers with the shapes of their outputs,
+`digit_pad` a page on which one draws digits.
 """
 
+from minispore.drawing._broadcast import draw_broadcast
 from minispore.drawing._cell import draw_cell
 from minispore.drawing._curves import draw_curves
 from minispore.drawing._events import draw_events
@@ -19,6 +21,7 @@ from minispore.drawing._svg import Drawing
 __all__ = [
     "Drawing",
     "digit_pad",
+    "draw_broadcast",
     "draw_cell",
     "draw_curves",
     "draw_events",

@@ -98,7 +98,7 @@ CODE = [
 # Laws whose cases are special cases of a later law, by their positions: they make the feedback
 # simple, and no wrong answer violates only them. (In lesson 2, softplus needs that of sigmoid.)
 SPECIAL_CASES = {
-    1: {0, 3}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1, 2}, 7: {1}, 8: {0, 5}, 13: {1},
+    1: {0, 1}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1, 2}, 7: {1}, 8: {0, 5}, 13: {1},
     15: {0, 1}, 18: {4},
 }  # fmt: skip
 
@@ -166,7 +166,7 @@ def test_lesson_and_its_page_are_complete(number: int) -> None:
     assert "## Exercise" in headings
     assert page.count('!!! note "In other words"') == 1
     assert headings[-2:] == ["## In short", "## Read next"]
-    assert page.count('\n??? question "') == 2
+    assert page.count('\n??? question "') in {2, 3}
     assert f"minispore learn start {number}\n" in page
     assert f"minispore learn check {number}\n" in page
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.drawing import digit_pad, draw_curves, draw_images
+from minispore.drawing import digit_pad, draw_broadcast, draw_curves, draw_images
 from minispore.utils.arrays import Float64Array, UInt8Array
 from tests.helpers.refusals import Refusal, refusals
 
@@ -90,6 +90,31 @@ def test_each_point_is_drawn_to_scale_between_the_marks(
 
 
 @given(
+    st.dictionaries(
+        names,
+        st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=5),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_curves_with_positions_of_their_own_are_drawn_as_one(
+    curves: dict[str, list[tuple[float, float]]],
+) -> None:
+    """The points are those of one curve through all of them."""
+    apart = draw_curves(
+        {name: np.array([v for _, v in line]) for name, line in curves.items()},
+        {name: [h for h, _ in line] for name, line in curves.items()},
+    )
+    joined = [point for line in curves.values() for point in line]
+    together = draw_curves({"": [v for _, v in joined]}, [h for h, _ in joined])
+    drawn = curves_of(ET.fromstring(apart))
+    assert list(drawn) == list(curves)
+    assert [len(pieces[0]) for pieces in drawn.values()] == [len(line) for line in curves.values()]
+    points = [x for pieces in drawn.values() for x, _ in pieces[0]]
+    assert points == [x for x, _ in curves_of(ET.fromstring(together))[""][0]]
+
+
+@given(
     hnp.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 5))),
     st.booleans(),
 )
@@ -116,10 +141,34 @@ def test_pixels_are_drawn_as_dark_as_they_are(images: UInt8Array, has_captions: 
     assert coloured == [i in marked for i in range(len(captions))]
 
 
+@given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
+def test_own_elements_and_copies_of_each_operand_are_drawn(
+    shapes: hnp.BroadcastableShapes,
+) -> None:
+    """Each element of the result has a box for each operand; those of the operand are coloured."""
+    operands = [np.arange(np.prod(shape)).reshape(shape) for shape in shapes.input_shapes]
+    boxes = list(ET.fromstring(draw_broadcast(*operands)))[3:]
+    size = int(np.prod(shapes.result_shape))
+    for operand in operands:
+        taken, boxes = boxes[: 2 * size + 2], boxes[2 * size + 2 :]
+        rects, texts = taken[: 2 * size : 2], taken[1 : 2 * size : 2]
+        places = [(rect.attrib["x"], rect.attrib["y"]) for rect in rects]
+        assert len(set(places)) == size
+        written = [int(text.text or "") for text in texts]
+        assert written == np.broadcast_to(operand, shapes.result_shape).flatten().tolist()
+        own = [value for value, rect in zip(written, rects, strict=True) if "style" in rect.attrib]
+        assert own == operand.flatten().tolist()
+        assert taken[-2].text == str(operand.shape)
+        axes = map(int, re.findall(r"\d+", taken[-1].text or ""))
+        summed = np.ones(shapes.result_shape).sum(axis=tuple(axes), keepdims=True)
+        assert summed.size == operand.size
+    assert not boxes
+
+
 layers = st.lists(st.integers(1, 3), max_size=2).flatmap(
     lambda sizes: st.tuples(
         *(
-            hnp.arrays(np.float64, shape, elements=st.floats(-9, 9))
+            hnp.arrays(np.float64, shape, elements=st.floats(-9, 9, allow_subnormal=False))
             for n, m in pairwise([784, *sizes, 10])
             for shape in ((n, m), (m,))
         )
@@ -141,6 +190,10 @@ draw_curves({name: [1.0] for name in "abcd"})  # ValueError: 'curves' | 1 to 3 c
 draw_curves({"a": [1.0]}, log="z")  # ValueError: 'log' | 'x', 'y' or 'xy' | 'z'
 draw_curves({"a": [1.0]}, [1.0, 2.0])  # ValueError: for each position | 2 positions | 1 values
 draw_curves({"a": [math.nan]})  # ValueError: 'curves' | no point
+draw_broadcast()  # ValueError: must be an operand | 0 operands
+draw_broadcast([])  # ValueError: not empty | (0,)
+draw_broadcast([1, 2], [1, 2, 3])  # ValueError: must match | (2,) and (3,)
+draw_curves({"a": [1.0]}, {"b": [1.0]})  # ValueError: for each position | 0 positions | 1 values
 digit_pad([])  # ValueError: 'weights' | (784, n) | none
 digit_pad([np.zeros((784, 9)), np.zeros(9)])  # ValueError: 'weights' | (10,) | (784, 9), (9,)
 digit_pad([np.zeros((784, 10))])  # ValueError: 'weights' | (10,) | (784, 10)
@@ -152,5 +205,6 @@ draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
 
 @pytest.mark.parametrize("refusal", refusals(INVALID))
 def test_wrong_arguments_raise(refusal: Refusal) -> None:
-    names = {"draw_curves": draw_curves, "draw_images": draw_images, "digit_pad": digit_pad}
+    functions = (digit_pad, draw_broadcast, draw_curves, draw_images)
+    names = {function.__name__: function for function in functions}
     refusal.check({**names, "math": math, "np": np})
