@@ -172,7 +172,6 @@ _TRIGGER = """step = run_context.original_args().cur_step_num
 
 LESSON = Lesson(
     title="Events and triggers: two callback APIs",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore._course.solutions.run_log_12",
         from_empty=True,
