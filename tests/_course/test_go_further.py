@@ -36,6 +36,11 @@ def salvage(stream):
         start += 1
     return found
 """,
+    14: """
+def losses():
+    few = st.lists(st.sampled_from([0.0, 1.0, math.nan]), min_size=5)
+    return few | st.integers(8, 12).map(lambda n: list(range(n, 0, -1)))
+""",
 }
 
 
