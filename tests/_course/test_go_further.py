@@ -41,6 +41,12 @@ def losses():
     few = st.lists(st.sampled_from([0.0, 1.0, math.nan]), min_size=5)
     return few | st.integers(8, 12).map(lambda n: list(range(n, 0, -1)))
 """,
+    15: """
+def clipped(g, limit):
+    xp = namespace(g)
+    norm = xp.sum(g * g) ** 0.5
+    return g * (limit / xp.where(norm > limit, norm, limit))
+""",
 }
 
 
