@@ -47,6 +47,10 @@ def clipped(g, limit):
     norm = xp.sum(g * g) ** 0.5
     return g * (limit / xp.where(norm > limit, norm, limit))
 """,
+    16: """
+def plan(uses, sizes):
+    return first_fit(uses, sizes, sorted(uses, key=sizes.get, reverse=True))
+""",
 }
 
 
