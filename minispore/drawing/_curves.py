@@ -65,8 +65,8 @@ def draw_curves(
     drawn = [point for each in points for point in each if point is not None]
     if not drawn:
         raise ValueError("For 'draw_curves', the argument 'curves' has no point that can be drawn.")
-    horizontal = _Axis((h for h, _ in drawn), _WIDTH, is_log="x" in log)
-    vertical = _Axis((v for _, v in drawn), _HEIGHT, is_log="y" in log)
+    horizontal = Axis((h for h, _ in drawn), _WIDTH, is_log="x" in log)
+    vertical = Axis((v for _, v in drawn), _HEIGHT, is_log="y" in log)
 
     left = 8 + _LETTER * max(len(text) for _, text in vertical.marks())
     top = 24.0 + 18.0 * len(curves)
@@ -91,7 +91,7 @@ def draw_curves(
     return svg.picture(left + _WIDTH + 20, top + _HEIGHT + 40, title, f"{description}.", parts)
 
 
-class _Axis:
+class Axis:
     """The values of an axis, and their positions."""
 
     def __init__(self, values: Iterable[float], length: float, *, is_log: bool) -> None:
@@ -146,8 +146,8 @@ def _scaled(value: float, is_log: bool) -> float | None:
 
 def _path(
     points: Iterable[tuple[float, float] | None],
-    horizontal: _Axis,
-    vertical: _Axis,
+    horizontal: Axis,
+    vertical: Axis,
     left: float,
     bottom: float,
 ) -> str:

@@ -13,9 +13,17 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.drawing import digit_pad, draw_broadcast, draw_curves, draw_images
+from minispore.drawing import (
+    Span,
+    digit_pad,
+    draw_broadcast,
+    draw_curves,
+    draw_images,
+    draw_spans,
+)
 from minispore.utils.arrays import Float64Array, UInt8Array
 from tests.helpers.refusals import Refusal, refusals
+from tests.helpers.svg_reader import check_texts, read
 
 SVG = "{http://www.w3.org/2000/svg}"
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([math.nan, math.inf, 0.0])
@@ -165,6 +173,45 @@ def test_own_elements_and_copies_of_each_operand_are_drawn(
     assert not boxes
 
 
+spans = st.builds(
+    lambda start, length, text, colour: Span(start, start + length, text, colour),
+    st.floats(-1e3, 1e3), st.floats(0.1, 1e3), names | st.just(""), st.integers(0, 3),
+)  # fmt: skip
+lanes = st.dictionaries(names, st.lists(spans, max_size=4), min_size=1, max_size=3)
+
+
+@given(lanes.filter(lambda drawn: any(drawn.values())), st.booleans())
+@example({"a": [Span(2, 4, "from 2")], "b": [Span(3, 4), Span(8, 10)]}, True)
+def test_spans_are_in_their_lanes_at_their_places(
+    lanes: dict[str, list[Span]], has_axis: bool
+) -> None:
+    text = draw_spans(lanes, x_label="byte" if has_axis else "")
+    picture = read(text)
+    check_texts(picture)
+    drawn = iter(picture.drawn_boxes)
+    tops, places = list[float](), dict[float, float]()
+    for name, inside in lanes.items():
+        boxes = [next(drawn) for _ in inside]
+        tops += {box.rect.top for box in boxes}
+        for span, box in zip(inside, boxes, strict=True):
+            assert box.title.startswith(f"{name}: ")
+            assert [each.text for each in box.texts] in ([], [span.text])
+            assert picture.size.contains(box.rect)
+            places |= {span.start: box.rect.left, span.end: box.rect.right}
+    assert next(drawn, None) is None
+    assert tops == sorted(set(tops))
+    ends = sorted(places)
+    scale = (places[ends[-1]] - places[ends[0]]) / (ends[-1] - ends[0])
+    for value, place in places.items():
+        assert place == pytest.approx(places[ends[0]] + scale * (value - ends[0]), abs=0.1)
+    marks = [(h, word) for h, _, word in texts_of(ET.fromstring(text))]
+    zero = next((h for h, word in marks if word == "0"), None)
+    if has_axis and all(
+        "0" not in {name, *(span.text for span in inside)} for name, inside in lanes.items()
+    ):
+        assert zero == pytest.approx(places[ends[0]] - scale * ends[0], abs=0.2)
+
+
 layers = st.lists(st.integers(1, 3), max_size=2).flatmap(
     lambda sizes: st.tuples(
         *(
@@ -194,6 +241,12 @@ draw_broadcast()  # ValueError: must be an operand | 0 operands
 draw_broadcast([])  # ValueError: not empty | (0,)
 draw_broadcast([1, 2], [1, 2, 3])  # ValueError: must match | (2,) and (3,)
 draw_curves({"a": [1.0]}, {"b": [1.0]})  # ValueError: for each position | 0 positions | 1 values
+
+
+draw_spans({})  # ValueError: 'lanes' | contain a span
+draw_spans({"a": [Span(1, 1)]})  # ValueError: positive length | 1 to 1
+draw_spans({"a": [Span(0, math.inf)]})  # ValueError: positive length | 0 to inf
+draw_spans({"a": [Span(0, 1, "x", 4)]})  # ValueError: colour | from 0 to 3 | 4
 digit_pad([])  # ValueError: 'weights' | (784, n) | none
 digit_pad([np.zeros((784, 9)), np.zeros(9)])  # ValueError: 'weights' | (10,) | (784, 9), (9,)
 digit_pad([np.zeros((784, 10))])  # ValueError: 'weights' | (10,) | (784, 10)
@@ -208,3 +261,8 @@ def test_wrong_arguments_raise(refusal: Refusal) -> None:
     functions = (digit_pad, draw_broadcast, draw_curves, draw_images)
     names = {function.__name__: function for function in functions}
     refusal.check({**names, "math": math, "np": np})
+
+
+    functions = (draw_curves, draw_images, draw_spans, digit_pad)
+    names = {function.__name__: function for function in functions}
+    refusal.check({**names, "Span": Span, "math": math, "np": np})

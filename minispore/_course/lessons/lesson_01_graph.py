@@ -152,7 +152,6 @@ def _takes_linear_time(work: ModuleType, big: Big) -> None:
 
 LESSON = Lesson(
     title="Backpropagation on a computational graph",
-    minutes=30,
     exercise=CodeExercise(
         module="minispore.engine.graph",
         tasks={
