@@ -6,6 +6,9 @@ is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) b
 that is run alone. Programs are marked for the script that lets readers run them again. The pages of
 the course are run, and pages with `run: true` in their front matter. A translation shows the
 outputs of its English page.
+
+The size of a lesson, which is computed, is added below its title, and to each row that links to it
+of the tables of the pages `learn/index.md` and `learn/teaching.md`.
 """
 
 import re
@@ -15,11 +18,16 @@ from typing import Protocol
 
 import laws
 from hypothesis import settings
-from languages import english, say
+from languages import SUFFIX, below_title, english, say
 
+from minispore._course.effort import effort
 from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
+TABLE = re.compile(r"^\|.*\n\|[-|: ]+\n(?:\|.*\n)+", flags=re.MULTILINE)
+LESSON = re.compile(r"\((\d\d)-[\w-]+\.md\)")
+LESSON_PAGE = re.compile(r"learn/(\d\d)-")
+TABLES_OF_LESSONS = ("learn/index.md", "learn/teaching.md")
 FENCE = re.compile(r"^```(source|law|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -50,9 +58,27 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     if not is_run(page.file.src_uri, page.meta):
         return markdown
     name = page.file.src_uri
-    if english(name) != name:
-        return translated(markdown, name)
-    return filled(markdown, name)
+    if english(name) in TABLES_OF_LESSONS:
+        markdown = TABLE.sub(lambda match: with_sizes(match[0], name), markdown)
+    text = filled(markdown, name) if english(name) == name else translated(markdown, name)
+    if (number := LESSON_PAGE.match(name)) is not None:
+        sentence = effort(int(number[1])).sentence("zh" if name.endswith(SUFFIX) else "en")
+        text = below_title(text, f"*{sentence}*{{ .effort }}")
+    return text
+
+
+def with_sizes(table: str, page: str) -> str:
+    """Return a table with the sizes of the lessons to which its rows link, if there are any."""
+    if LESSON.search(table) is None:
+        return table
+    header, line, *rows = table.splitlines()
+    cells = [f"{header} {say('minutes: reading + exercise', page)} | {say('difficulty', page)} |"]
+    cells.append(f"{line}---|---|")
+    for row in rows:
+        sizes = [effort(int(match[1])) for match in LESSON.finditer(row)]
+        minutes = ", ".join(each.minutes for each in sizes)
+        cells.append(f"{row} {minutes} | {', '.join(each.difficulty for each in sizes)} |")
+    return "\n".join(cells) + "\n"
 
 
 def is_run(name: str, meta: Mapping[str, object]) -> bool:

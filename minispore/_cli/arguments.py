@@ -243,7 +243,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name not in {"list", "run", "status"}:
             action.add_argument(
-                "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
+                "number", type=_integer(0, 99), metavar="N", help="the lesson's number"
             )
         if name == "read":
             action.add_argument(

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from minispore._course import CourseError, framework, grading, lessons, sandbox
+from minispore._course.effort import effort, with_effort
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
 from minispore._course.notebook import notebook as as_notebook
-from minispore._course.pages import page_text, terminal_text
+from minispore._course.pages import page_text, page_title, terminal_text
 from minispore._course.sandbox import CheckResult
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
@@ -25,12 +26,19 @@ UNDECIDED = "Undecided: the check ended before it found a mistake."
 
 
 def list_lessons() -> str:
-    """Return a table of the lessons."""
-    rows = [["lesson", "title", "minutes", "you write", "page"]]
-    for number in lessons.names():
-        lesson = lessons.lesson(number)
-        kind = "code" if isinstance(lesson.exercise, CodeExercise) else "a check"
-        rows.append([str(number), lesson.title, str(lesson.minutes), kind, lessons.page(number)])
+    """Return a table of the lessons, in their order.
+
+    Raises:
+        CourseError: This installation has no pages.
+    """
+    rows = [["lesson", "title", "minutes", "difficulty", "you write", "page"]]
+    for number in [0, *lessons.names()]:
+        size, kind = effort(number), ""
+        if number:
+            is_code = isinstance(lessons.lesson(number).exercise, CodeExercise)
+            kind = "code" if is_code else "a check"
+        title = page_title(page_text(number))
+        rows.append([str(number), title, size.minutes, size.difficulty, kind, lessons.page(number)])
     return align_columns(rows)
 
 
@@ -40,7 +48,8 @@ def read(number: int, language: Literal["en", "zh"]) -> str:
     Raises:
         CourseError: See `page_text`.
     """
-    return terminal_text(page_text(number, language)).rstrip()
+    text = with_effort(page_text(number, language), number, language)
+    return terminal_text(text).rstrip()
 
 
 def notebook(folder: Path, number: int) -> str:
@@ -209,13 +218,14 @@ def solution(folder: Path, number: int) -> str:
     """Return minispore's source of what a lesson asks for.
 
     Raises:
-        CourseError: The learner's own solution has not passed, or the progress file is damaged.
+        CourseError: There is no such lesson, or the learner's own solution has not passed, or the
+            progress file is damaged.
     """
+    exercise = lessons.lesson(number).exercise
     if not Workspace(folder).progress(number).passed:
         raise CourseError(
             f"lesson {number} is not solved yet; for a hint: minispore learn hint {number}"
         )
-    exercise = lessons.lesson(number).exercise
     return "\n\n".join(lines_of(exercise.module, name)[1] for name in exercise.tasks)
 
 

@@ -183,13 +183,11 @@ class Lesson:
 
     Attributes:
         title: The title of its page.
-        minutes: The time that it takes.
         exercise: The exercise.
         hints: The hints as paragraphs, each more specific than the one before.
     """
 
     title: str
-    minutes: int
     exercise: CodeExercise | TestExercise
     hints: str
 

@@ -27,6 +27,8 @@ from minispore import drawing, nn
 from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import describe_error
 from minispore._course.grading import align_columns
+from minispore._course.proxy import Triggered
+from minispore._course.solutions.periodic import Periodic
 from minispore._course.verdict import load
 from minispore._course.workspace import Workspace
 from minispore.common import Tensor, set_seed
@@ -43,7 +45,7 @@ _SAMPLE_SECONDS = 0.01
 _Labelled: TypeAlias = tuple[UInt8Array, UInt8Array]
 _PACKAGE = str(Path(__file__).parents[1])
 _TRAINING_IMAGES, _TEST_IMAGES, _EPOCHS, _BATCH = 6000, 1000, 4, 50
-_LOGS = frozenset({9, 10, 11, 12})  # each continues the class `RunLog` of the one before
+_LOGS = frozenset({9, 10, 11})  # each continues the class `RunLog` of the one before
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ MILESTONES = (
     Milestone("modules", (6,), "Your code finds the parameters of every network."),
     Milestone("the optimizer", (7,), "Your formula takes every step."),
     Milestone("the training loop", (8,), "Your loop trains: it emits every event of this run."),
-    Milestone("callbacks", tuple(sorted(_LOGS)), "Your callbacks see, decide and remember."),
+    Milestone("callbacks", (*sorted(_LOGS), 12), "Your callbacks see, decide and remember."),
     Milestone("event files", (13,), "The loss curve was written and read by your code."),
     Milestone("normalization", (15,), "Your rule would run on a GPU as it is."),
 )
@@ -242,7 +244,8 @@ def _substitute(
                             replace(each, name, part.counted(value))
             return
         if inspect.isfunction(function := vars(theirs).get(method)):
-            replace(original, method, part.counted(function))
+            for owner in (original, theirs):
+                replace(owner, method, part.counted(function))
             return
     elif callable(theirs):
         counted = part.counted(theirs)
@@ -307,7 +310,7 @@ class _Losses(Callback):
         return [cast("float", value.content) for event in events for value in event.values]
 
 
-class _Progress(Callback):
+class _Progress(Triggered):
     """Reports an epoch when it is triggered."""
 
     def __init__(self, report: Callable[[str], object]) -> None:
@@ -392,18 +395,18 @@ def _callbacks(
     works: dict[int, ModuleType], folder: Path, progress: "_Progress"
 ) -> Iterator[Callback]:
     """Yield the learner's callbacks, and the one that reports the progress."""
-    number = _last_log(works)
-    periodic: object = vars(works[12]).get("Periodic") if number == 12 else None
-    if number:
+    if number := _last_log(works):
         make: object = vars(works[number])["RunLog"]
         assert callable(make)
         arguments: dict[str, object] = {"patience": _EPOCHS} if number >= 10 else {}
         if number >= 11:
             arguments["path"] = str(folder / "losses.txt")
         yield _callback(make(**arguments))
-    each_epoch = LambdaCallback(on_train_epoch_end=progress.trigger)
-    # The learner's trigger decides when the progress is reported.
-    yield _callback(periodic(progress, every_k_epochs=1)) if callable(periodic) else each_epoch
+    # The learner's methods decide when the progress is reported. They may call `super()`, so they
+    # need an object of the learner's class.
+    chosen: object = vars(works[12])["Periodic"] if 12 in works else Periodic
+    assert callable(chosen)
+    yield _callback(chosen(progress, every_k_epochs=1, at_end=True))
 
 
 def _callback(value: object) -> Callback:

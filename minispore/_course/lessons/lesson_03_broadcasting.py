@@ -87,7 +87,6 @@ def _show_tensor(case: Case) -> str:
 
 LESSON = Lesson(
     title="Gradients of broadcasting",
-    minutes=25,
     exercise=CodeExercise(
         module="minispore.engine.rules.broadcasting",
         tasks={

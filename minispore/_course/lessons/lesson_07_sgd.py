@@ -156,7 +156,6 @@ def _gradients_are_unchanged(work: ModuleType, case: Case) -> None:
 
 LESSON = Lesson(
     title="Stochastic gradient descent and momentum",
-    minutes=35,
     exercise=CodeExercise(
         module="minispore.nn.optim.sgd",
         tasks={

@@ -79,7 +79,6 @@ def _has_no_side_effects(work: ModuleType, _: None) -> None:
 
 LESSON = Lesson(
     title="Logging callbacks: no side effects",
-    minutes=30,
     exercise=CodeExercise(
         module="minispore._course.solutions.run_log_09",
         from_empty=True,
