@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -28,11 +28,13 @@ from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import describe_error
 from minispore._course.grading import align_columns
 from minispore._course.proxy import Triggered
+from minispore._course.solutions import backward
 from minispore._course.solutions.periodic import Periodic
 from minispore._course.verdict import load
 from minispore._course.workspace import Workspace
 from minispore.common import Tensor, set_seed
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
+from minispore.engine import graph
 from minispore.train import Callback, LambdaCallback, Model, RunContext
 from minispore.train.summary import SummaryRecord, read_events
 from minispore.utils.arrays import Float32Array, UInt8Array
@@ -249,12 +251,49 @@ def _substitute(
             return
     elif callable(theirs):
         counted = part.counted(theirs)
+        substitutes = {id(theirs): counted, **_in_the_package(original, counted)}
         for module in modules:
             for name, value in list(vars(module).items()):
-                if value is theirs or value is original:
-                    replace(module, name, counted)
+                if id(value) in substitutes:
+                    replace(module, name, substitutes[id(value)])
         return
     raise CourseError(f"Lesson {part.lesson}: the file does not define {part.name}.")
+
+
+def _in_the_package(
+    original: object, counted: Callable[..., object]
+) -> dict[int, Callable[..., object]]:
+    """Return what replaces functions of the package, by their ids."""
+    if original is backward.backward_pass:
+        return {id(graph.backward_pass): _as_in_the_engine(counted)}
+    return {id(original): counted}
+
+
+def _as_in_the_engine(backward_pass: Callable[..., object]) -> Callable[..., object]:
+    """Return a `backward_pass` of lesson 1 with the arguments of the engine's."""
+
+    def of_inputs(
+        seeds: Iterable[tuple[graph.Node, object]],
+        inputs: Collection[int],
+        first_number: int,
+        get_pullbacks: Callable[[graph.Node], Iterable[object]],
+        _: object,
+    ) -> dict[int, object]:
+        def edges(node: graph.Node) -> list[tuple[graph.Node, object]]:
+            if node.number in inputs:
+                return []
+            return [
+                (parent, pullback)
+                for parent, pullback in zip(node.parents, get_pullbacks(node), strict=True)
+                if parent is not None
+                and pullback is not None
+                and (parent.number >= first_number or parent.number in inputs)
+            ]
+
+        found = cast("dict[int, object]", backward_pass(seeds, edges))
+        return {number: found[number] for number in found if number in inputs}
+
+    return of_inputs
 
 
 def _module(number: int) -> str:

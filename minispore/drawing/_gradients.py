@@ -9,7 +9,7 @@ from functools import reduce
 from operator import add
 
 from minispore.engine.array import Array, namespace
-from minispore.engine.graph import Node, input_gradients
+from minispore.engine.graph import Node, backward_pass
 from minispore.nn._graph_recorder import GraphRecord
 from minispore.ops.gradients import tree_leaves
 
@@ -33,8 +33,8 @@ class Gradients:
         ends = [(x._node, x._data) for x in tree_leaves(record.output) if x._node is not None]
         seeds = [(node, namespace(a).ones_like(a)) for node, a in ends]
         intermediate = {node.number for node in record.operations if any(node.pullbacks)}
-        self.values |= input_gradients(
-            seeds, record.values.keys() - intermediate, 0, self._wrapped_pullbacks
+        self.values |= backward_pass(
+            seeds, record.values.keys() - intermediate, 0, self._wrapped_pullbacks, add
         )
         if visited is not None:
             self._end_after(visited, record.operations, seeds)

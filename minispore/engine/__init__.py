@@ -20,7 +20,7 @@ Examples:
     >>> x = Node()
     >>> square = Node([x, x], [lambda g: 3.0 * g, lambda g: 3.0 * g])  # 3.0 * 3.0
     >>> gradients = backward_pass(
-    ...     [(square, 1.0)], lambda node: list(zip(node.parents, node.pullbacks))
+    ...     [(square, 1.0)], {x.number}, 0, lambda node: node.pullbacks, lambda a, b: a + b
     ... )
     >>> gradients[x.number]
     6.0

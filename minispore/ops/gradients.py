@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad` and `GradOperation`."""
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import (
     Any,
     Generic,
@@ -28,14 +28,15 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import (
     Node,
+    backward_pass,
     in_record_block,
-    input_gradients,
     is_recording,
     next_number,
     record,
     switch_recording,
 )
 from minispore.engine.rules import elementwise as rules
+from minispore.ops import arithmetic
 from minispore.ops.elementwise import stop_gradient
 from minispore.utils.checks import (
     all_are,
@@ -93,8 +94,12 @@ def _backward_create_graph(
     outputs: list[tuple[Tensor, Tensor]], inputs: set[int], first_number: int
 ) -> dict[int, Tensor]:
     seeds = [(y._node, g) for y, g in outputs if y._node is not None]
-    return input_gradients(
-        seeds, inputs, first_number, lambda node: rerecord_pullbacks(node, seeds[0][1])
+    return backward_pass(
+        seeds,
+        inputs,
+        first_number,
+        lambda node: rerecord_pullbacks(node, seeds[0][1]),
+        arithmetic.add,
     )
 
 
@@ -109,7 +114,7 @@ def _backward_arrays(
         if y._node is not None:
             seeds.append((y._node, seed._data))
             taken.add(id(seed._data))
-    gradients = input_gradients(seeds, inputs, first_number, _pullbacks)
+    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, add)
     result: dict[int, Tensor] = {}
     for number, gradient in gradients.items():
         identity = id(gradient)

@@ -25,9 +25,8 @@ from minispore._course.feedback import (
     is_same,
 )
 from minispore._course.lessons import lesson
-from minispore._course.solutions import periodic, run_log_09, run_log_10, run_log_11
+from minispore._course.solutions import backward, periodic, run_log_09, run_log_10, run_log_11
 from minispore._course.verdict import evaluate_submission
-from minispore.engine import graph
 from minispore.engine.array import Shape, is_host, namespace
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
 from minispore.graph import program
@@ -56,13 +55,13 @@ def mistake(number: int, name: str, message: str) -> Callable[[W], W]:
 
 @mistake(1, "backward_pass", "your backward_pass asked n1 for its edges twice")
 def visit_twice(*args: Anything) -> object:
-    graph.backward_pass(*args)
-    return graph.backward_pass(*args)
+    backward.backward_pass(*args)
+    return backward.backward_pass(*args)
 
 
 @mistake(1, "backward_pass", "but a dict was expected")
 def return_pairs(*args: Anything) -> object:
-    return list(graph.backward_pass(*args).items())
+    return list(backward.backward_pass(*args).items())
 
 
 @mistake(2, "tanh", "your tanh modified x in place, to ")
@@ -204,7 +203,7 @@ def visit_few(seeds: Anything, edges: Anything) -> object:
             raise OverflowError
         return edges(node)
 
-    return graph.backward_pass(seeds, counted)
+    return backward.backward_pass(seeds, counted)
 
 
 @mistake(13, "encode_record", "but bytes were expected")

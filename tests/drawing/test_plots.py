@@ -258,10 +258,9 @@ draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
 
 @pytest.mark.parametrize("refusal", refusals(INVALID))
 def test_wrong_arguments_raise(refusal: Refusal) -> None:
-    functions = (digit_pad, draw_broadcast, draw_curves, draw_images)
+    functions = (Span, digit_pad, draw_broadcast, draw_curves, draw_images, draw_spans)
     names = {function.__name__: function for function in functions}
     refusal.check({**names, "math": math, "np": np})
-
 
     functions = (draw_curves, draw_images, draw_spans, digit_pad)
     names = {function.__name__: function for function in functions}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispore.engine.graph import Node, input_gradients
+from minispore.engine.graph import Node, backward_pass
 
 Pull = Callable[[int], int]
 # For each node its operands, as places in the list before it, each with a factor.
@@ -44,11 +44,12 @@ class RecordedGraph:
         self, seeds: Sequence[tuple[int, int]], requested: set[int], first_number: int = 0
     ) -> list[int]:
         numbers = [node.number for node in self.nodes]
-        gradients = input_gradients(
+        gradients = backward_pass(
             [(self.nodes[i], gradient) for i, gradient in seeds],
             {numbers[i] for i in requested},
             numbers[first_number],
             lambda node: self.pulls[node.number],
+            int.__add__,
         )
         assert gradients.keys() <= {numbers[i] for i in requested}
         return [gradients.get(number, 0) for number in numbers]

@@ -153,7 +153,7 @@ def _takes_linear_time(work: ModuleType, big: Big) -> None:
 LESSON = Lesson(
     title="Backpropagation on a computational graph",
     exercise=CodeExercise(
-        module="minispore.engine.graph",
+        module="minispore._course.solutions.backward",
         tasks={
             "backward_pass": "Visit the nodes in descending order of their numbers. Store, for "
             "each node that is still to be visited, the sum of its gradients so far."
