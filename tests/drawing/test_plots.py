@@ -241,8 +241,6 @@ draw_broadcast()  # ValueError: must be an operand | 0 operands
 draw_broadcast([])  # ValueError: not empty | (0,)
 draw_broadcast([1, 2], [1, 2, 3])  # ValueError: must match | (2,) and (3,)
 draw_curves({"a": [1.0]}, {"b": [1.0]})  # ValueError: for each position | 0 positions | 1 values
-
-
 draw_spans({})  # ValueError: 'lanes' | contain a span
 draw_spans({"a": [Span(1, 1)]})  # ValueError: positive length | 1 to 1
 draw_spans({"a": [Span(0, math.inf)]})  # ValueError: positive length | 0 to inf
@@ -261,7 +259,3 @@ def test_wrong_arguments_raise(refusal: Refusal) -> None:
     functions = (Span, digit_pad, draw_broadcast, draw_curves, draw_images, draw_spans)
     names = {function.__name__: function for function in functions}
     refusal.check({**names, "math": math, "np": np})
-
-    functions = (draw_curves, draw_images, draw_spans, digit_pad)
-    names = {function.__name__: function for function in functions}
-    refusal.check({**names, "Span": Span, "math": math, "np": np})
