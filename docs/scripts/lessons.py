@@ -18,7 +18,9 @@ from languages import english, say
 from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
-FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^```(source|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL
+)
 
 
 # What was made of each fence of an English page, by the name of the page and the fence.
@@ -62,7 +64,8 @@ def filled(markdown: str, name: str) -> str:
     """Return the text of a page with quoted code and outputs.
 
     Raises:
-        ValueError: A quoted definition is not in the source.
+        ValueError: A quoted definition is not in the source, or a program prints something else
+            than the page says.
         Exception: A program of the page raised it.
     """
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -78,8 +81,19 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "source":
             return source(match[2])
         count += 1
-        printed = printed_by(match[2], f"{name}, program {count}", namespace)
+        printed = output(match[2], f"{name}, program {count}", match[3])
         return f"``` {{ .python .program }}\n{match[2]}```{format_output(printed)}"
+
+    def output(program: str, title: str, recorded: str | None) -> str:
+        try:
+            printed = printed_by(program, title, namespace)
+        except ModuleNotFoundError:
+            if recorded is None:
+                raise
+            return recorded
+        if recorded is not None and printed.rstrip() != recorded.rstrip():
+            raise ValueError(f"{title} printed {printed!r}, but the page says {recorded!r}.")
+        return printed
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
