@@ -1,7 +1,7 @@
 """The tables of the differences from MindSpore, from docs/compatibility.toml.
 
-A fence `differences` with the word `common` becomes a table of those that programs meet first, and one
-with the word `all` a table of all of them, in which docs/assets/filter.js lets readers search.
+A fence `differences` with the word `common` becomes a table of those that programs meet first, and
+one with the word `all` a table of all of them, in which docs/assets/filter.js lets readers search.
 """
 
 import re

@@ -19,7 +19,8 @@ from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
 FENCE = re.compile(
-    r"^```(source|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL
+    r"^```(source|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?",
+    flags=re.MULTILINE | re.DOTALL,
 )
 
 
