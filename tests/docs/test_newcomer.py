@@ -66,10 +66,12 @@ def section(place: str) -> str:
     page, _, anchor = place.partition("#")
     languages = load_script(SCRIPTS / "languages.py")
     text = (DOCS / page).read_text("utf-8")
-    outside: str = languages.FENCE.sub(lambda match: re.sub("^#", " ", match[0], flags=re.M), text)
-    headings = list(languages.HEADING.finditer(outside))
+    # Comments of programs are no headings.
+    prose: str = languages.FENCE.sub(lambda match: match[0].replace("#", " "), text)
+    headings = list(languages.HEADING.finditer(prose))
     start = next(each for each in headings if languages.slug(each[2]) == anchor)
-    after = (e.start() for e in headings if e.start() > start.start() and len(e[1]) <= len(start[1]))
+    following = headings[headings.index(start) + 1 :]
+    after = (each.start() for each in following if len(each[1]) <= len(start[1]))
     return text[start.start() : next(after, None)]
 
 
