@@ -69,3 +69,16 @@ def test_page_of_the_scripts_lists_each_of_them() -> None:
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")
     hooks = re.findall(r"^  - docs/scripts/(\w+\.py)$", settings, flags=re.MULTILINE)
     assert listed[: len(hooks)] == hooks
+
+
+def test_recorded_output_is_shown_where_a_library_is_missing_and_compared_elsewhere() -> None:
+    pytest.importorskip("mkdocs")
+    filled = load_script(SCRIPTS / "lessons.py").filled
+    page = "```python\n{}\nprint(1 + 1)\n```\n\n```printed\n{}\n```\n"
+    missing = filled(page.format("import no_such_library", "recorded"), "howto/a.md")
+    assert missing.endswith("``` { .text .printed }\nrecorded\n```\n")
+    assert filled(page.format("import math", "2"), "howto/a.md").endswith("\n2\n```\n")
+    with pytest.raises(ValueError, match=r"printed '2\\n', but the page says '3\\n'"):
+        filled(page.format("import math", "3"), "howto/a.md")
+    with pytest.raises(ModuleNotFoundError):
+        filled("```python\nimport no_such_library\n```\n", "howto/a.md")
