@@ -4,7 +4,7 @@ for (const box of document.querySelectorAll(".filtered")) {
   const rows = [...box.querySelectorAll("tbody tr")];
   const input = Object.assign(document.createElement("input"), {
     type: "search",
-    placeholder: "Search the rows: BatchNorm, resume, seed …",
+    placeholder: "Search the rows: EarlyStopping, resume, seed …",
   });
   input.setAttribute("aria-label", "Search the rows");
   const count = document.createElement("output");
