@@ -91,16 +91,17 @@ def with_families(entry: object) -> list[object]:
     """Return the entries of a navigation with the pages of the families below their topics."""
     entries: list[object] = []
     for each in entry if isinstance(entry, list) else [entry]:
-        title, value = next(iter(each.items())) if isinstance(each, dict) else (None, each)
+        title, value = next(iter(each.items())) if isinstance(each, dict) else ("", each)
         if isinstance(value, list):
             entries.append({title: with_families(value)})
             continue
-        text = (FOLDER.parent / value).read_text("utf-8") if is_topic(value) else ""
+        topic = str(value)
+        text = (FOLDER.parent / topic).read_text("utf-8") if is_topic(topic) else ""
         if made := list(pages_of(text)):
             found = TITLE.search(text)
-            assert found
-            below = [{family.title: str(folder_of(value) / family.file)} for family in made]
-            entries.append({title or found[1]: [{"Overview": value}, *below]})
+            assert found, f"{topic} has no title"
+            below = [{family.title: str(folder_of(topic) / family.file)} for family in made]
+            entries.append({title or found[1]: [{"Overview": topic}, *below]})
         else:
             entries.append(each)
     return entries
@@ -345,7 +346,7 @@ def index_of_mindspore() -> str:
         for name in listed.split():
             path = f"{module}.{name}"
             if not is_supported(path):
-                others.setdefault(find_advice(path), []).append(f"`{name}`")
+                others.setdefault(find_advice(path) or "", []).append(f"`{name}`")
                 continue
             if path not in paths:
                 path = by_object.get(id(getattr(import_module(module), name)), "")
