@@ -28,7 +28,10 @@ TABLE = re.compile(r"^\|.*\n\|[-|: ]+\n(?:\|.*\n)+", flags=re.MULTILINE)
 LESSON = re.compile(r"\((\d\d)-[\w-]+\.md\)")
 LESSON_PAGE = re.compile(r"learn/(\d\d)-")
 TABLES_OF_LESSONS = ("learn/index.md", "learn/teaching.md")
-FENCE = re.compile(r"^```(source|law|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^```(source|law|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?",
+    flags=re.MULTILINE | re.DOTALL,
+)
 
 
 # What was made of each fence of an English page, by the name of the page and the fence.
@@ -90,7 +93,8 @@ def filled(markdown: str, name: str) -> str:
     """Return the text of a page with quoted code and outputs.
 
     Raises:
-        ValueError: A quoted definition is not in the source.
+        ValueError: A quoted definition is not in the source, or a program prints something else
+            than the page says.
         Exception: A program of the page raised it.
     """
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -111,8 +115,19 @@ def filled(markdown: str, name: str) -> str:
             program, file, lines = laws.program(match[2])
             space = dict[str, object](__name__="__main__")
             attributes += f' .law title="{file}" hl_lines="{lines}"'
-        printed = printed_by(program, f"{name}, program {count}", space)
+        printed = output(program, f"{name}, program {count}", space, match[3])
         return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
+
+    def output(program: str, title: str, space: dict[str, object], recorded: str | None) -> str:
+        try:
+            printed = printed_by(program, title, space)
+        except ModuleNotFoundError:
+            if recorded is None:
+                raise
+            return recorded
+        if recorded is not None and printed.rstrip() != recorded.rstrip():
+            raise ValueError(f"{title} printed {printed!r}, but the page says {recorded!r}.")
+        return printed
 
     with empty_folder():
         return FENCE.sub(fill, markdown)

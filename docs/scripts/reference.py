@@ -1,9 +1,13 @@
-"""The pages of the reference: a summary table, and after it the documentation of each name.
+"""The pages of the reference: a summary table of each topic, and the documentation of each name.
 
 A fence `members` names a module and lists names of it. It becomes a table with the first line of
-each docstring, followed by the documentation of each object. `*` lists all public names of the
-module, and `@other` the functions in the `__all__` of another module. Names of the same object
-share one row: `clamp` is `clip`.
+each docstring. `*` lists all public names of the module, and `**` those of each module of a
+package. Names of the same object share one row: `clamp` is `clip`.
+
+Each line of the fence is a family: its names, or a title, a colon and its names. With `**`, each
+module is one. If a fence has several families, each has a page of its own, which is made when the
+site is built, and which the navigation shows below the topic. Otherwise the documentation follows
+the table. A paragraph of the topic that begins with "In the examples" is on these pages too.
 
 A fence `factories` names a module and lists its public names that are not classes.
 
@@ -18,13 +22,20 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from pkgutil import iter_modules
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from minispore.utils.unsupported import find_advice, is_supported
+
+# The tests use this file without mkdocs.
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.utils.templates import TemplateContext
 
 FOLDER = Path(__file__).parents[1] / "reference"
 # The public names of each of MindSpore's modules.
@@ -36,6 +47,24 @@ FENCE = re.compile(
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 # The documentation of one object, as mkdocstrings reads it.
 DIRECTIVE = re.compile(r"^::: (minispore(?:\.\w+)*)\.(\w+)$", re.MULTILINE)
+
+
+# What explains the names in the examples of a topic.
+EXPLANATION = re.compile(r"^In the examples .*?\n\n", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Names of a module that are documented together, the names of one object in a group."""
+
+    title: str
+    module: str
+    groups: list[list[str]]
+
+    @property
+    def file(self) -> str:
+        """The name of the page."""
+        return re.sub(r"\W+", "-", self.title) + ".md"
 
 
 class File(Protocol):
@@ -50,12 +79,77 @@ class Page(Protocol):
     file: File
 
 
+def on_config(config: "MkDocsConfig") -> None:
+    """Add the pages of the families to the navigation, below their topics."""
+    assert config.nav is not None
+    config.nav = with_families(config.nav)
+    # All pages have the theme's features; see `on_page_context`.
+    config.extra["features"] = config.theme["features"]
+
+
+def with_families(entry: object) -> list[object]:
+    """Return the entries of a navigation with the pages of the families below their topics."""
+    entries: list[object] = []
+    for each in entry if isinstance(entry, list) else [entry]:
+        title, value = next(iter(each.items())) if isinstance(each, dict) else ("", each)
+        if isinstance(value, list):
+            entries.append({title: with_families(value)})
+            continue
+        topic = str(value)
+        text = (FOLDER.parent / topic).read_text("utf-8") if is_topic(topic) else ""
+        if made := list(pages_of(text)):
+            found = TITLE.search(text)
+            assert found, f"{topic} has no title"
+            below = [{family.title: str(folder_of(topic) / family.file)} for family in made]
+            entries.append({title or found[1]: [{"Overview": topic}, *below]})
+        else:
+            entries.append(each)
+    return entries
+
+
+def is_topic(name: str) -> bool:
+    """Return whether a page of the site is a file in the folder of the reference."""
+    return name.startswith("reference/") and (FOLDER.parent / name).is_file()
+
+
+def folder_of(topic: str) -> PurePosixPath:
+    """Return the folder of the pages of a topic's families."""
+    return PurePosixPath(topic).with_suffix("")
+
+
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
+    """Add the pages of the families."""
+    from mkdocs.structure.files import File
+
+    for topic in list(files.documentation_pages()):
+        if not is_topic(topic.src_uri):
+            continue
+        text = topic.content_string
+        explanation = "".join(EXPLANATION.findall(text))
+        for family in pages_of(text):
+            name = str(folder_of(topic.src_uri) / family.file)
+            content = page_of(family, explanation)
+            files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_context(
+    context: "TemplateContext", page: Page, config: "MkDocsConfig", **_: object
+) -> "TemplateContext":
+    """Let the navigation of the reference show one module, and the way to a page."""
+    features = set(config.extra["features"])
+    if page.file.src_uri.startswith("reference/"):
+        features = features - {"navigation.sections"} | {"navigation.path"}
+    config.theme["features"] = sorted(features)
+    return context
+
+
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Expand the fences of a page of the reference."""
-    parts = Path(page.file.src_uri).parts
-    if parts[0] != "reference":
+    name = page.file.src_uri
+    if not is_topic(name):
         return markdown
-    return expand(markdown, FOLDER.joinpath(*parts[1:-1]))
+    return expand(markdown, (FOLDER.parent / name).parent)
 
 
 def expand(markdown: str, folder: Path) -> str:
@@ -86,41 +180,46 @@ def members(markdown: str) -> Iterator[tuple[str, str]]:
     """Yield the module and the name of each object that a page documents."""
     for kind, package, listed in FENCE.findall(markdown):
         if kind == "members":
-            for module, groups in group_aliases(package, listed).items():
-                yield from ((module, name) for names in groups for name in names)
+            for family in families(package, listed):
+                yield from ((family.module, name) for names in family.groups for name in names)
 
 
-def group_aliases(module: str, listed: str) -> dict[str, list[list[str]]]:
-    """Return the listed names by module, the names of one object together."""
-    names = listed.split()
-    left_out = {name[1:] for name in names if name.startswith("-")}
-    if "*" in names or ("**" in names and exported(module)):
-        chosen = {module: public_names(module)}
-    elif "**" in names:
-        chosen = {each: public_names(each) for each in public_modules(module)}
-    else:
-        chosen = {module: [each for name in names if name[0] != "-" for each in functions_of(name)]}
-    grouped: dict[str, list[list[str]]] = {}
-    for each, found in chosen.items():
-        groups: dict[int, list[str]] = {}
-        for name in found:
-            value: object = getattr(import_module(each), name)
-            if name not in left_out:
-                groups.setdefault(id(value) if callable(value) else id(name), []).append(name)
-        for group in groups.values():
-            # The function's own name comes first, then its aliases.
-            own: object = getattr(getattr(import_module(each), group[0]), "__name__", None)
-            group.sort(key=lambda name: name != own)
-        if groups:
-            grouped[each] = list(groups.values())
-    return grouped
+def families(package: str, listed: str) -> Iterator[Family]:
+    """Yield the families of a fence."""
+    left_out = set(re.findall(r"(?<=-)\w+", listed))
+    for line in listed.splitlines():
+        title, colon, rest = line.rpartition(": ")
+        names = [name for name in rest.split() if name[0] != "-"]
+        if "**" in names:
+            for module in public_modules(package):
+                if groups := group_aliases(module, public_names(module), left_out):
+                    yield Family(module, module, groups)
+            continue
+        if "*" in names:
+            names = public_names(package)
+        groups = group_aliases(package, names, left_out)
+        yield Family(title if colon else ", ".join(g[0] for g in groups), package, groups)
 
 
-def functions_of(name: str) -> list[str]:
-    """Return the functions in the `__all__` of a module that `@` marks; otherwise the name."""
-    if not name.startswith("@"):
-        return [name]
-    return [each for each in public_names(name[1:]) if each.islower()]
+def pages_of(markdown: str) -> Iterator[Family]:
+    """Yield the families of a topic that have a page of their own."""
+    for kind, package, listed in FENCE.findall(markdown):
+        if kind == "members" and len(made := list(families(package, listed))) > 1:
+            yield from made
+
+
+def group_aliases(module: str, listed: list[str], left_out: set[str]) -> list[list[str]]:
+    """Return the listed names without those that are left out, the names of one object together."""
+    groups: dict[int, list[str]] = {}
+    for name in listed:
+        value: object = getattr(import_module(module), name)
+        if name not in left_out:
+            groups.setdefault(id(value) if callable(value) else id(name), []).append(name)
+    for group in groups.values():
+        # The function's own name comes first, then its aliases.
+        own: object = getattr(getattr(import_module(module), group[0]), "__name__", None)
+        group.sort(key=lambda name: name != own)
+    return list(groups.values())
 
 
 def public_modules(package: str) -> list[str]:
@@ -147,22 +246,46 @@ def public_names(module: str) -> list[str]:
 
 
 def document(package: str, listed: str) -> str:
-    """Return the summary tables and the directives for some names of a module or package."""
+    """Return the summary tables of a fence, and the documentation if there is only one family."""
+    made = list(families(package, listed))
+    if len(made) == 1:
+        return f"{table(made)}\n\n{directives(made[0], 2)}"
+    if all(family.module == package for family in made):
+        return table(made)
+    parts = (
+        f"## {family.module}\n\n{summary(import_module(family.module))}\n\n{table([family])}"
+        for family in made
+    )
+    return "\n\n".join(parts)
+
+
+def page_of(family: Family, explanation: str) -> str:
+    """Return the page of a family; that of one object has the object's heading as its title."""
+    front = f"---\ntitle: {family.title}\n---\n\n"
+    if len(family.groups) == 1:
+        return f"{front}{directives(family, 1)}\n{explanation}"
+    head = f"{front}# {family.title}\n\n{explanation}{table([family])}\n\n"
+    return head + directives(family, 2)
+
+
+def table(made: list[Family]) -> str:
+    """Return the table of the names of some families with their summaries."""
+    rows = ["| name | summary |", "|---|---|"]
+    for family in made:
+        for name, *aliases in family.groups:
+            value: object = getattr(import_module(family.module), name)
+            shown = [f"[`{name}`][{family.module}.{name}]", *(f"`{alias}`" for alias in aliases)]
+            rows.append(f"| {', '.join(shown)} | {summary(value)} |")
+    return "\n".join(rows)
+
+
+def directives(family: Family, level: int) -> str:
+    """Return what mkdocstrings reads of each name, with headings of a level."""
     lines: list[str] = []
-    for module, groups in group_aliases(package, listed).items():
-        options = ""
-        if module != package:
-            lines += [f"## {module}", "", summary(import_module(module)), ""]
-            options = "    options:\n      heading_level: 3\n"
-        lines += ["| name | summary |", "|---|---|"]
-        directives: list[str] = []
-        for name, *aliases in groups:
-            value: object = getattr(import_module(module), name)
-            shown = [f"[`{name}`][{module}.{name}]", *(f"`{alias}`" for alias in aliases)]
-            lines.append(f"| {', '.join(shown)} | {summary(value)} |")
-            directives += [f"[](){{#{module}.{alias}}}\n" for alias in aliases]
-            directives.append(f"::: {module}.{name}\n{options}")
-        lines += ["", *directives]
+    for name, *aliases in family.groups:
+        lines += [f"[](){{#{family.module}.{alias}}}\n" for alias in aliases]
+        options = f"    options:\n      heading_level: {level}\n" if level != 2 else ""
+        lines.append(f"::: {family.module}.{name}\n{options}")
     return "\n".join(lines)
 
 
@@ -223,7 +346,7 @@ def index_of_mindspore() -> str:
         for name in listed.split():
             path = f"{module}.{name}"
             if not is_supported(path):
-                others.setdefault(find_advice(path), []).append(f"`{name}`")
+                others.setdefault(find_advice(path) or "", []).append(f"`{name}`")
                 continue
             if path not in paths:
                 path = by_object.get(id(getattr(import_module(module), name)), "")

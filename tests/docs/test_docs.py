@@ -5,11 +5,12 @@ The programs of the how-to pages are run by the tests of the notebooks.
 
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.scripts import SCRIPTS
+from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = Path(__file__).parents[2]
 WITH_PROGRAMS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
@@ -42,12 +43,23 @@ def test_readme_has_two_commands_that_install_first() -> None:
         assert match[1] in project["optional-dependencies"]
 
 
-@pytest.mark.parametrize("page", [ROOT / "docs" / "compatibility.md"], ids=lambda page: page.name)
-def test_tests_named_on_a_page_exist(page: Path) -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text("utf-8"))
+def test_tests_of_the_differences_exist() -> None:
+    named = list(load_script(SCRIPTS / "differences.py").tests())
     assert len(named) > 100
     for file, name in named:
-        assert f"def {name}(" in (ROOT / file).read_text("utf-8"), f"{file}::{name}"
+        text = (ROOT / file).read_text("utf-8")
+        assert not name or f"def {name}(" in text, f"{file}::{name}"
+
+
+def test_page_of_the_differences_has_each_of_them() -> None:
+    script = load_script(SCRIPTS / "differences.py")
+    page = script.on_page_markdown((ROOT / "docs" / "compatibility.md").read_text("utf-8"))
+    rows = Counter(line for line in page.splitlines() if "<small>`tests/" in line)
+    listed = script.differences()
+    expected = Counter(f"| {each.topic} {script.row(each)}" for each in listed)
+    assert rows == expected + Counter(script.row(each) for each in listed if each.common)
+    # Each row is one row of a table, with as many cells as its heading.
+    assert {line.count(" | ") for line in rows} == {1, 2}
 
 
 def test_page_of_the_scripts_lists_each_of_them() -> None:
@@ -57,3 +69,16 @@ def test_page_of_the_scripts_lists_each_of_them() -> None:
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")
     hooks = re.findall(r"^  - docs/scripts/(\w+\.py)$", settings, flags=re.MULTILINE)
     assert listed[: len(hooks)] == hooks
+
+
+def test_recorded_output_is_shown_where_a_library_is_missing_and_compared_elsewhere() -> None:
+    pytest.importorskip("mkdocs")
+    filled = load_script(SCRIPTS / "lessons.py").filled
+    page = "```python\n{}\nprint(1 + 1)\n```\n\n```printed\n{}\n```\n"
+    missing = filled(page.format("import no_such_library", "recorded"), "howto/a.md")
+    assert missing.endswith("``` { .text .printed }\nrecorded\n```\n")
+    assert filled(page.format("import math", "2"), "howto/a.md").endswith("\n2\n```\n")
+    with pytest.raises(ValueError, match=r"printed '2\\n', but the page says '3\\n'"):
+        filled(page.format("import math", "3"), "howto/a.md")
+    with pytest.raises(ModuleNotFoundError):
+        filled("```python\nimport no_such_library\n```\n", "howto/a.md")

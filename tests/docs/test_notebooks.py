@@ -44,6 +44,10 @@ PRINTED = {
     "metrics": ("'accuracy': 0.9", "matrix\n[[", "F1 of each class\n[0.9", "0.75\n", "0.5\n")
     + ("{'within one': 1.0}\n",) * 2,
 }
+# A program, and what the page says that it prints, if its library may be missing.
+PROGRAM = re.compile(
+    r"^```python\n.*?^```$(?:\n\n```printed\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL
+)
 
 
 class Cell(TypedDict):
@@ -98,6 +102,8 @@ def test_notebook_of_a_page_runs(
     assert len(programs) == len(re.findall(r"^```python$", text, re.MULTILINE)) > 0
     assert not re.search(r"^(!!!|--8<--|```source)", "".join(cells_of(made, "markdown")))
     namespace: dict[str, object] = {"__name__": "__main__", "display": display}
+    printed = ""
+    recorded = [match[1] for match in PROGRAM.finditer(text)]
     for number, program in enumerate(programs, 1):
         try:
             exec(compile(program, f"<{page.stem}, cell {number}>", "exec"), namespace)
@@ -105,7 +111,11 @@ def test_notebook_of_a_page_runs(
             # Such a program begins with its imports.
             if error.name not in OPTIONAL:
                 raise
-    printed = capsys.readouterr().out
+            continue
+        out = capsys.readouterr().out
+        if (expected := recorded[number - 1]) is not None:
+            assert out.rstrip() == expected.rstrip()
+        printed += out
     for expected in PRINTED.get(page.stem, ()):
         assert expected in printed
         printed = printed.partition(expected)[2]

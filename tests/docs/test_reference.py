@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import NoReturn
+from typing import NoReturn, Protocol, cast
 
 import pytest
 
@@ -35,7 +35,16 @@ PUBLIC_MODULES = [
     "minispore.train",
     "minispore.train.summary",
 ]
+DIRECTIVE = re.compile(r"^::: (minispore[\w.]+)$", re.MULTILINE)
+ALIAS = re.compile(r"^\[\]\(\)\{#(minispore[\w.]+)\}$", re.MULTILINE)
 CROSS_REFERENCE = re.compile(r"\]\[(minispore\.[\w.]+)\]")
+
+
+class Family(Protocol):
+    """A family of docs/scripts/reference.py."""
+
+    file: str
+    title: str
 
 
 @cache
@@ -92,6 +101,55 @@ def test_every_page_expands_to_a_table_and_documentation() -> None:
     summary = "[`clip`][minispore.ops.clip], `clamp` | "
     assert summary in text
     assert text.endswith("[](){#minispore.ops.clamp}\n\n::: minispore.ops.clip\n\n")
+
+
+def families() -> Iterator[tuple[str, Family]]:
+    """Yield the file, without case, and the family of each page that is made."""
+    for page in PAGES:
+        for family in cast("Iterator[Family]", reference().pages_of(page.read_text("utf-8"))):
+            yield (page.with_suffix("") / family.file).as_posix().casefold(), family
+
+
+def test_each_name_of_a_topic_is_documented_on_one_page() -> None:
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        made = cast("list[Family]", list(reference().pages_of(text)))
+        shown = [reference().expand(text, page.parent), *(reference().page_of(f, "") for f in made)]
+        documented = Counter(each for t in shown for each in DIRECTIVE.findall(t))
+        anchors = Counter(each for t in shown for each in ALIAS.findall(t))
+        listed = [f"{module}.{name}" for module, name in reference().members(text)]
+        listed += [".".join(pair) for pair in reference().DIRECTIVE.findall(text)]
+        assert documented + anchors == Counter(listed)
+
+
+def test_pages_of_families_have_different_files() -> None:
+    files = [file for file, _ in families()]
+    assert len(files) > 100
+    assert max(Counter(files).values()) == 1
+    assert not {page.as_posix().casefold() for page in PAGES} & set(files)
+
+
+def test_navigation_has_each_family_below_its_topic() -> None:
+    text = "```members minispore.nn\nDense\nPooling: MaxPool1d MaxPool2d\n```\n"
+    dense, pooling = reference().pages_of(text)
+    assert (dense.file, pooling.file) == ("Dense.md", "Pooling.md")
+    (entry,) = reference().with_families("reference/nn/layers.md")
+    (overview, *pages) = entry["Layers"]
+    assert overview == {"Overview": "reference/nn/layers.md"}
+    text = (FOLDER / "nn" / "layers.md").read_text("utf-8")
+    assert pages == [
+        {family.title: f"reference/nn/layers/{family.file}"}
+        for family in reference().pages_of(text)
+    ]
+    assert reference().with_families([{"Home": "index.md"}]) == [{"Home": "index.md"}]
+
+
+def test_explanation_of_the_examples_is_on_each_page() -> None:
+    text = (FOLDER / "tensorpack" / "trackers.md").read_text("utf-8")
+    (explanation,) = reference().EXPLANATION.findall(text)
+    assert "`train` trains" in explanation
+    for family in reference().pages_of(text):
+        assert explanation in reference().page_of(family, explanation)
 
 
 def test_unknown_name_raises() -> None:
