@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ EPOCHS, STEPS, STEP = 2, 3, 2
 Array = NDArray[np.float32]
 # An object of a library, whose types are unknown where it is not installed.
 Foreign: TypeAlias = Any
+T = TypeVar("T")
+TENSORPACK_HOOKS = "_(setup_graph|before_.*|after_.*|trigger_.*)"
 X, Y = np.ones((STEPS, 2), np.float32), np.ones((STEPS, 1), np.float32)
 
 
@@ -36,8 +38,8 @@ class Recording:
     """The events of a run, in the order in which they occur.
 
     An event is the name of a hook; "train" or "evaluate" when the network computes a batch; "stop"
-    when the callback stops the training; "exception" when the network raises one; and at the end
-    "returns" or "raises …".
+    when the callback stops the training; and "raises …" when what precedes has raised an exception.
+    The last one, "returns" or "raises …", is the end of the call.
 
     Args:
         scenario: "undisturbed", "stop" or "exception".
@@ -51,19 +53,19 @@ class Recording:
         """Note that the network computes a batch; in the second step it may raise an exception."""
         self.events.append("train" if training else "evaluate")
         if self.scenario == "exception" and training and self._is_in_step():
-            self.events.append("exception")
-            raise RuntimeError("An exception in the network.")
+            self._fail(RuntimeError("An exception in the network."))
 
     def callback(
-        self, base: type, hooks: str, after_step: str, stop: Callable[..., object]
-    ) -> object:
+        self, base: type[T], hooks: str, after_step: str, stop: Callable[..., None] | Exception
+    ) -> T:
         """Return a callback that notes the calls of its hooks.
 
         Args:
             base: The class of callbacks.
             hooks: A pattern for the names of its hooks.
             after_step: The hook in which it stops the training, if that is the scenario.
-            stop: What stops the training; it is called with the callback and the hook's arguments.
+            stop: What stops the training: a function of the callback and the hook's arguments, or
+                an exception to raise.
         """
 
         def note(name: str) -> Callable[..., object]:
@@ -71,13 +73,19 @@ class Recording:
                 self.events.append(name)
                 if self.scenario == "stop" and name == after_step and self._is_in_step():
                     self.events.append("stop")
+                    if isinstance(stop, Exception):
+                        self._fail(stop)
                     stop(callback, *arguments)
                 return callback if name == "__enter__" else None
 
             return hook
 
         names = [name for name in dir(base) if re.fullmatch(hooks, name)]
-        return type("Recorder", (base,), {name: note(name) for name in names})()
+        return subclass(base, **{name: note(name) for name in names})()
+
+    def _fail(self, error: Exception) -> NoReturn:
+        self.events.append(f"raises {type(error).__name__}")
+        raise error
 
     def _is_in_step(self) -> bool:
         return self.events.count("train") == STEP
@@ -205,12 +213,12 @@ def of_tensorpack(recording: Recording) -> None:
     def optimizer(_: Foreign) -> Foreign:
         return tf.compat.v1.train.GradientDescentOptimizer(0.1)
 
-    def stop(*_: object) -> None:
-        raise train.StopTraining
-
     model = subclass(tp.ModelDesc, inputs=inputs, build_graph=build_graph, optimizer=optimizer)()
     callback = recording.callback(
-        tp.Callback, "_(setup_graph|before_.*|after_.*|trigger_.*)", "_trigger_step", stop
+        tp.Callback,
+        TENSORPACK_HOOKS,
+        "_trigger_step",
+        train.StopTraining(),
     )
     rows = [[x[None], y[None]] for x, y in zip(X, Y, strict=True)]
     validation = tp.InferenceRunner(tp.DataFromList(rows[:1], False), tp.ScalarStats("error"))
@@ -228,7 +236,7 @@ def of_tensorpack(recording: Recording) -> None:
         tp.launch_train_with_config(config, tp.SimpleTrainer())
 
 
-HOOKS = [
+LEARNER_HOOKS = [
     *(
         f"{when}_{what}"
         for what in ("fit", "epoch", "batch")
@@ -238,7 +246,7 @@ HOOKS = [
 ]
 
 
-class CancelFitError(Exception):
+class CancelFitException(Exception):  # noqa: N818 (miniai's name)
     """Ends the training of a `Learner`."""
 
 
@@ -249,7 +257,7 @@ class Learner:
         weight: The weights, an array of shape (features, 1).
         train: The batches of the training, pairs of arrays.
         valid: Those of the validation.
-        callbacks: Objects with some of the methods in `HOOKS`, which are called with the learner.
+        callbacks: Objects with some of the methods in `LEARNER_HOOKS`, called with the learner.
         compute: A function that is called for each batch with whether it is of the training.
     """
 
@@ -292,7 +300,7 @@ class Learner:
             self._call(f"before_{what}")
             yield
             self._call(f"after_{what}")
-        except CancelFitError:
+        except CancelFitException:
             if what != "fit":
                 raise
         finally:
@@ -306,20 +314,19 @@ class Learner:
 
 def of_learner(recording: Recording) -> None:
     """Train with the loop of this file."""
-
-    def stop(*_: object) -> None:
-        raise CancelFitError
-
-    base = subclass(object, **dict.fromkeys(HOOKS))
-    callback = recording.callback(base, "(before|after|cleanup)_.*", "after_batch", stop)
+    base = subclass(object, **dict.fromkeys(LEARNER_HOOKS))
+    callback = recording.callback(
+        base, "(before|after|cleanup)_.*", "after_batch", CancelFitException()
+    )
     batches = [(x[None], y[None]) for x, y in zip(X, Y, strict=True)]
     weight = np.zeros((2, 1), np.float32)
     Learner(weight, batches, batches[:1], [callback], recording.compute).fit(EPOCHS)
 
 
-def subclass(base: type, **attributes: object) -> type[Foreign]:
-    """Return a subclass of a class of a library, whose types are not known."""
-    return type(base.__name__, (base,), attributes)
+def subclass(base: type[T], **attributes: object) -> type[T]:
+    """Return a subclass of a class of a library, which may be unknown to a type checker."""
+    # In `fit`, MindSpore validates without callbacks whose classes are named like its own.
+    return type(f"Recorded{base.__name__}", (base,), attributes)
 
 
 # By name: the function, and the distributions whose versions are noted.
