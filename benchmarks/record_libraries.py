@@ -81,7 +81,8 @@ class Recording:
             return hook
 
         names = [name for name in dir(base) if re.fullmatch(hooks, name)]
-        return subclass(base, **{name: note(name) for name in names})()
+        callback: T = subclass(base, **{name: note(name) for name in names})()
+        return callback
 
     def _fail(self, error: Exception) -> NoReturn:
         self.events.append(f"raises {type(error).__name__}")
@@ -323,8 +324,8 @@ def of_learner(recording: Recording) -> None:
     Learner(weight, batches, batches[:1], [callback], recording.compute).fit(EPOCHS)
 
 
-def subclass(base: type[T], **attributes: object) -> type[T]:
-    """Return a subclass of a class of a library, which may be unknown to a type checker."""
+def subclass(base: type, **attributes: object) -> type[Foreign]:
+    """Return a subclass of a class of a library."""
     # In `fit`, MindSpore validates without callbacks whose classes are named like its own.
     return type(f"Recorded{base.__name__}", (base,), attributes)
 
