@@ -96,11 +96,14 @@ def steps(events: Sequence[str]) -> list[Step]:
 
 def timelines(libraries: Mapping[str, Library], scenario: str) -> str:
     """Return the drawings of a scenario with each library, side by side."""
-    drawn = (
-        f"<figure><figcaption>{name}</figcaption>\n{draw_events(drawable(each.runs[scenario]))}</figure>"
-        for name, each in libraries.items()
-    )
-    return '<div class="timelines" tabindex="0"><div>\n' + "\n".join(drawn) + "\n</div></div>"
+
+    def figure(name: str) -> str:
+        drawing = draw_events(drawable(libraries[name].runs[scenario]))
+        return f"<figure><figcaption>{name}</figcaption>\n{drawing}</figure>"
+
+    # It can be scrolled with the keyboard, too.
+    opened = f'<div class="timelines" role="group" aria-label="{scenario}" tabindex="0"><div>'
+    return "\n".join([opened, *map(figure, libraries), "</div></div>"])
 
 
 def drawable(events: Sequence[str]) -> Iterator[Event]:
