@@ -115,7 +115,9 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Add a link to the notebook below the title of a page, and expand its fences."""
     if FENCE in markdown:
-        pages = [each for each in sorted(_offered.items()) if english(each[0]) == each[0]]
+        names = sorted(name for name in _offered if english(name) == name)
+        names.sort(key=lambda name: not name.startswith("learn/"))
+        pages = [(name, _offered[name]) for name in names]
         return markdown.replace(FENCE, contents(pages, address()))
     if not is_offered(page.file):
         return markdown
