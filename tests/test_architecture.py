@@ -343,6 +343,7 @@ OPENERS = {
     "minispore._course.browser",
     "minispore._course.lessons.lesson_11_persist",
     "minispore._course.pages",
+    "minispore._course.playground",
     "minispore._course.sandbox",
     "minispore._course.solutions.run_log_11",
     "minispore._course.worker",

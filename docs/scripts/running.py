@@ -15,10 +15,11 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-# The scripts, and the classes with which lessons.py marks a program, exercises.py an exercise. Each
-# script uses what those above it have made.
+# The scripts, and the classes with which lessons.py marks a program, exercises.py an exercise and
+# playground.py its form. Each script uses what those above it have made.
 SCRIPTS = {
-    "assets/run.js": ('class="program ', 'class="exercise"'),
+    "assets/editor.js": ('class="program ', 'class="exercise"', 'class="playground"'),
+    "assets/run.js": ('class="program ', 'class="exercise"', 'class="playground"'),
     "assets/exercise.js": ('class="exercise"',),
     "assets/slides.js": ('class="exercise"',),
 }

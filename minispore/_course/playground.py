@@ -60,16 +60,15 @@ BUILT_IN = (
     "History()",
     "CSVLogger('log.csv')",
     "ModelCheckpoint('net')",
-    "EarlyStopping('loss', patience=0)",
-    "ReduceLROnPlateau('loss', patience=0)",
+    "EarlyStopping('eval_loss', patience=0)",
+    "ReduceLROnPlateau('eval_loss', patience=0)",
     "LambdaCallback(on_train_end=lambda run_context: print('the end'))",
 )
 MAX_EPOCHS, MAX_STEPS = 4, 8
 _MAX_DRAWN = 500
 _MAX_PRINTED = 20_000
 _FILE = "<your code>"
-# A training state needs the same callbacks in the same order, including the one with the fault.
-_NEVER = Fault("on_train_step_end", times=10**6)
+_STATE = "state.ckpt"
 
 
 class Choices(TypedDict):
@@ -122,12 +121,14 @@ class Run:
         params: For each of the loop's events its name and the entries of `cb_params` at its begin
             that are numbers, texts, or dicts of them.
         is_sentence: Whether the events are a sentence of the grammar.
+        printed: What the callbacks printed; its beginning if it is long.
         error: The exception of a callback, with the line of the typed-in code; otherwise "".
     """
 
     trace: EventTrace
     params: tuple[tuple[str, dict[str, object]], ...]
     is_sentence: bool
+    printed: str
     error: str
 
     @property
@@ -157,14 +158,12 @@ class Outcome:
 
     Attributes:
         runs: The run, and the resumed run after a kill.
-        printed: What the callbacks printed in them; its beginning if it is long.
         verdicts: On each callback whose class is in the typed-in code.
         error: Why there is no run; otherwise "".
         resumes_exactly: Whether the resumed run has the events that the killed run would have had.
     """
 
     runs: tuple[Run, ...] = ()
-    printed: str = ""
     verdicts: tuple[Verdict, ...] = ()
     error: str = ""
     resumes_exactly: bool | None = None
@@ -197,38 +196,25 @@ def play(choices: Choices) -> Outcome:
     if choices["fault"] != "none":
         fault = Fault("on_train_step_end", choices["step"], choices["fault"])
     scenario = Scenario(kind, epochs, steps, fault=fault)
-    printed = _Printed()
+    nowhere = _Printed()
     with (
         TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        redirect_stdout(printed),
-        redirect_stderr(printed),
+        chdir(folder),
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
     ):
-        state = os.path.join(folder, "state.ckpt")
-
-        def run(scenario: Scenario, resume: str | None = None, *, name: str = "run") -> Run:
-            # The definitions are executed for each run, since a kill loses global variables.
-            os.makedirs(os.path.join(folder, name), exist_ok=True)
-            with chdir(os.path.join(folder, name)):
-                callbacks = [make() for make in _factories(choices).values()]
-                return _run(scenario, callbacks, state, resume)
-
         try:
-            runs, exact = [run(scenario)], None
-            if runs[0].trace and runs[0].trace[0].raised == "InjectedKill":
-                rest = replace(scenario, fault=_NEVER)
-                runs.append(run(rest, state if os.path.exists(state) else None))
-                shown = printed.getvalue()
-                exact = _continues(runs[1], run(rest, name="uninterrupted"), choices["step"])
-            else:
-                shown = printed.getvalue()
-            verdicts = tuple(
-                _verdict(line, make, kind)
-                for line, make in _factories(choices).items()
-                if type(make()).__module__ == "__main__"
-            )
+            run = _run(scenario, choices, "run", None)
+            if not run.trace or run.trace[0].raised != "InjectedKill":
+                return Outcome((run,), _verdicts(choices, kind))
+            # A training state needs the same callbacks, including the one with the fault.
+            rest = replace(scenario, fault=Fault("on_train_step_end", times=10**6))
+            resumed = _run(rest, choices, "run", _STATE if choices["step"] > 1 else None)
+            complete = _run(rest, choices, "complete", None)
+            exact = _continues(resumed, complete, choices["step"])
+            return Outcome((run, resumed), _verdicts(choices, kind), resumes_exactly=exact)
         except _WrongCodeError as error:
-            return Outcome(printed=printed.getvalue(), error=str(error))
-    return Outcome(tuple(runs), shown, verdicts, resumes_exactly=exact)
+            return Outcome(error=str(error))
 
 
 class _WrongCodeError(Exception):
@@ -243,19 +229,16 @@ class _Printed(StringIO):
         return len(text)
 
 
-def _factories(choices: Choices) -> dict[str, Callable[[], Callback]]:
-    """Return what creates each callback, by its expression; a repeated one is numbered."""
+def _factories(choices: Choices) -> list[tuple[str, Callable[[], Callback]]]:
+    """Execute the code, and return each expression with what creates its callback."""
     namespace: dict[str, object] = {"__name__": "__main__"}
-    factories: dict[str, Callable[[], Callback]] = {}
     try:
         exec("from minispore.train import *", namespace)  # noqa: S102 (the purpose)
         exec(compile(choices["code"], _FILE, "exec"), namespace)  # noqa: S102
     except BaseException as error:
         raise _WrongCodeError(_explained(error)) from error
-    for line in filter(None, map(str.strip, choices["callbacks"].splitlines())):
-        key = line + " " * sum(each.strip() == line for each in factories)
-        factories[key] = partial(_made, line, namespace)
-    return factories
+    lines = filter(None, map(str.strip, choices["callbacks"].splitlines()))
+    return [(line, partial(_made, line, namespace)) for line in lines]
 
 
 def _made(line: str, namespace: dict[str, object]) -> Callback:
@@ -273,7 +256,7 @@ def _explained(error: BaseException) -> str:
     """Return the type and message of an exception, and the line of the typed-in code it is in."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == _FILE]
-    text = "".join(traceback.format_exception_only(error)).rstrip().replace(f'File "{_FILE}", ', "")
+    text = re.sub(' *File "<.*?>", ', "", "".join(traceback.format_exception_only(error))).rstrip()
     return f"line {lines[-1]} of your code: {text}" if lines else text
 
 
@@ -284,7 +267,7 @@ class _Watch(Callback):
         state: The file for the state; None to save nothing.
     """
 
-    def __init__(self, state: str | None) -> None:
+    def __init__(self, state: str | None = None) -> None:
         self._state = state
         self.seen = list[tuple[str, dict[str, object]]]()
         for event in EVENTS:
@@ -314,12 +297,16 @@ def _plain(value: object) -> object:
     return value if isinstance(value, bool | int | float | str) else None
 
 
-def _run(scenario: Scenario, callbacks: list[Callback], state: str, resume: str | None) -> Run:
-    """Run the callbacks; the one that records comes first, the one with the fault last."""
-    watch, error = _Watch(state if scenario.fault else None), ""
-    with record_events() as trace:
+def _run(scenario: Scenario, choices: Choices, name: str, resume: str | None) -> Run:
+    """Run new callbacks in a folder; the one that records comes first, that with the fault last."""
+    os.makedirs(name, exist_ok=True)
+    printed, error = _Printed(), ""
+    with chdir(name), redirect_stdout(printed), redirect_stderr(printed), record_events() as trace:
+        # The code is executed for each run, since a kill loses global variables.
+        callbacks = [make() for _, make in _factories(choices)]
+        watch = _Watch() if scenario.fault is None else _Watch(os.path.join(os.pardir, _STATE))
         try:
-            scenario.run([watch, *callbacks], resume)
+            scenario.run([watch, *callbacks], resume and os.path.join(os.pardir, resume))
         except BaseException as raised:  # whatever a callback raises
             error = _explained(raised)
     shown = EventTrace(
@@ -330,7 +317,8 @@ def _run(scenario: Scenario, callbacks: list[Callback], state: str, resume: str 
     )
     letters = "".join(LETTERS[event.name] for event in trace.of("") if event.name != "run")
     grammar = (RESUMED if resume else GRAMMAR)[scenario.kind]
-    return Run(shown, tuple(watch.seen), bool(re.fullmatch(grammar, letters)), error)
+    is_sentence = bool(re.fullmatch(grammar, letters))
+    return Run(shown, tuple(watch.seen), is_sentence, printed.getvalue(), error)
 
 
 def _continues(resumed: Run, uninterrupted: Run, step: int) -> bool:
@@ -345,6 +333,13 @@ def _continues(resumed: Run, uninterrupted: Run, step: int) -> bool:
         return [*events[begins[0] + 1 :]] if begins else []
 
     return rest(resumed) == rest(uninterrupted)
+
+
+def _verdicts(choices: Choices, kind: Literal["train", "fit"]) -> tuple[Verdict, ...]:
+    """Check the callbacks whose class is in the typed-in code, in the chosen kind of run."""
+    factories = dict(_factories(choices)).items()
+    own = [(line, make) for line, make in factories if type(make()).__module__ == "__main__"]
+    return tuple(_verdict(line, make, kind) for line, make in own)
 
 
 def _verdict(line: str, make: Callable[[], Callback], kind: Literal["train", "fit"]) -> Verdict:
@@ -424,8 +419,8 @@ def _parts(outcome: Outcome, choices: Choices) -> Iterator[str]:
         if run.trace:
             yield f'<figure class="printed">{draw_events(run.trace[:_MAX_DRAWN])}</figure>'
             yield _table(run)
-    if outcome.printed:
-        yield f"<h3>Printed</h3>{_pre(outcome.printed.rstrip())}"
+        if run.printed:
+            yield f"<h3>Printed</h3>{_pre(run.printed.rstrip())}"
     for each in outcome.verdicts:
         yield f"<h3><code>check_callback</code>: <code>{escape(each.callback)}</code></h3>"
         yield _pre(each.text)

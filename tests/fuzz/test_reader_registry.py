@@ -47,6 +47,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "_course/browser.py": "an archive of a learner's files; its own tests damage it",
     "_course/lessons/lesson_11_persist.py": "reads what a submission has just written",
     "_course/pages.py": "pages that come with the package",
+    "_course/playground.py": "files of the package, and what its parent process has written",
     "_course/solutions/run_log_11.py": "an exercise whose laws damage the file",
     "_course/sandbox.py": "reads what its child process has just written",
     "_course/verdict.py": "reads the copy of a submission; its own tests damage it",
