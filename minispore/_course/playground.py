@@ -256,7 +256,7 @@ def _explained(error: BaseException) -> str:
     """Return the type and message of an exception, and the line of the typed-in code it is in."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == _FILE]
-    text = re.sub(' *File "<.*?>", ', "", "".join(traceback.format_exception_only(error))).rstrip()
+    text = re.sub(' *File "<.*?>", ', "", "".join(traceback.format_exception_only(error))).strip()
     return f"line {lines[-1]} of your code: {text}" if lines else text
 
 

@@ -42,6 +42,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "utils/unsupported.py": "reads a file of the package",
     "_cli/inspection.py": "opens an image for Pillow",
     "_cli/commands.py": ("trace", "trace for browsers"),
+    "_cli/playing.py": "opens a page in a browser; its own tests send it requests",
     "_cli/output.py": "opens the null device",
     "_cli/training.py": "the options of a run; its own tests damage it",
     "_course/browser.py": "an archive of a learner's files; its own tests damage it",
