@@ -1,6 +1,6 @@
 """The callback playground on its page: the form, and the outcome of its first choices.
 
-The place is `<div class="playground"></div>`. The form and its script come with the package, and
+The place is `<div class="playground"></div>`. The form and its script come with the package:
 `minispore play` uses them too.
 """
 
@@ -8,16 +8,13 @@ import json
 from typing import Protocol
 
 from languages import say
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
 
 from minispore._course import playground
 
 PLACE = '<div class="playground"></div>'
-KEYS = "assets/editor.js"  # of the programs and exercises, too
 
 
-class PageFile(Protocol):
+class File(Protocol):
     """The attributes of a mkdocs file that are used here."""
 
     src_uri: str
@@ -26,13 +23,7 @@ class PageFile(Protocol):
 class Page(Protocol):
     """The attributes of a mkdocs page that are used here."""
 
-    file: PageFile
-
-
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the script with the keys of the editor to the site."""
-    files.append(File.generated(config, KEYS, content=playground.part("editor.js")))
-    return files
+    file: File
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:

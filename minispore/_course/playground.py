@@ -459,7 +459,8 @@ def _description(run: Run) -> str:
 
 def _table(run: Run) -> str:
     """Return the table of the entries of `cb_params` that are not the same at all events."""
-    names = dict.fromkeys(name for _, params in run.params for name in params)
+    first = ("cur_epoch_num", "cur_step_num", "net_outputs")
+    names = dict.fromkeys([*first, *(name for _, params in run.params for name in params)])
     changing = [
         name for name in names if len({str(params.get(name)) for _, params in run.params}) > 1
     ]
