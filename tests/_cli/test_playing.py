@@ -5,12 +5,14 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from http.client import HTTPConnection
+from threading import Event as ThreadEvent
 from threading import Thread
 from time import monotonic
 
@@ -123,6 +125,8 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 ENDLESS = "while True: pass"
+# A connection that is closed at once is reset.
+AT_ONCE = struct.pack("ii", 1, 0)
 
 
 def test_endless_run_is_stopped(ends: tuple[socket.socket, socket.socket]) -> None:
@@ -136,7 +140,7 @@ def test_run_ends_when_its_reader_has_gone(
 ) -> None:
     start = monotonic()
     if reset:
-        ends[1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        ends[1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
     ends[1].close()
     outcome(code(ENDLESS), ends[0], seconds=60)
     assert monotonic() - start < 30
@@ -163,6 +167,29 @@ def test_run_ends_with_the_server() -> None:
         process.stdin.write(code(ENDLESS) + b"\n")
         process.stdin.close()
         assert process.wait(60) == 1
+
+
+def test_server_goes_on_when_its_reader_has_gone(
+    server: PlaygroundServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors, ended = list[object](), ThreadEvent()
+    shutdown_request = server.shutdown_request
+
+    def end(request: socket.socket) -> None:
+        shutdown_request(request)
+        ended.set()
+
+    monkeypatch.setattr(server, "handle_error", lambda *_: errors.append(sys.exception()))
+    monkeypatch.setattr(server, "shutdown_request", end)
+    body = code(ENDLESS)
+    with socket.create_connection(("127.0.0.1", server.server_port)) as reader:
+        head = f"POST {server.path}run HTTP/1.0\r\nHost: {server.hosts[0]}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        reader.sendall(head.encode() + body)
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+    assert ended.wait(60)
+    assert errors == []
+    assert asked(server, "GET", server.path)[0] == 200
 
 
 # The command.
