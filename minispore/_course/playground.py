@@ -15,6 +15,7 @@ from functools import partial
 from html import escape
 from importlib.resources import files
 from io import StringIO
+from itertools import takewhile
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Literal, TypedDict
@@ -205,13 +206,13 @@ def play(choices: Choices) -> Outcome:
     ):
         try:
             run = _run(scenario, choices, "run", None)
-            if not run.trace or run.trace[0].raised != "InjectedKill":
+            if fault is None or not run.trace or run.trace[0].raised != "InjectedKill":
                 return Outcome((run,), _verdicts(choices, kind))
             # A training state needs the same callbacks, including the one with the fault.
             rest = replace(scenario, fault=Fault("on_train_step_end", times=10**6))
-            resumed = _run(rest, choices, "run", _STATE if choices["step"] > 1 else None)
+            resumed = _run(rest, choices, "run", _STATE if fault.times > 1 else None)
             complete = _run(rest, choices, "complete", None)
-            exact = _continues(resumed, complete, choices["step"])
+            exact = _from_step(resumed, fault.times) == _from_step(complete, fault.times)
             return Outcome((run, resumed), _verdicts(choices, kind), resumes_exactly=exact)
         except _WrongCodeError as error:
             return Outcome(error=str(error))
@@ -321,18 +322,13 @@ def _run(scenario: Scenario, choices: Choices, name: str, resume: str | None) ->
     return Run(shown, tuple(watch.seen), is_sentence, printed.getvalue(), error)
 
 
-def _continues(resumed: Run, uninterrupted: Run, step: int) -> bool:
-    """Return whether two runs have the same events and losses from a step on."""
-
-    def rest(run: Run) -> list[object]:
-        events = [
-            *zip(run.events, [each.get("net_outputs") for _, each in run.params], strict=True)
-        ]
-        begins = [i for i, ((name, _, of), _) in enumerate(events)
-                  if (name, of) == ("on_train_step_begin", step)]  # fmt: skip
-        return [*events[begins[0] + 1 :]] if begins else []
-
-    return rest(resumed) == rest(uninterrupted)
+def _from_step(run: Run, step: int) -> list[object]:
+    """Return the events from the begin of a step on, each with the loss."""
+    losses = [params.get("net_outputs") for _, params in run.params]
+    events = [*zip(run.events, losses, strict=True)]
+    begin = ("on_train_step_begin", step)
+    before = [*takewhile(lambda each: each[0][::2] != begin, events)]
+    return [*events[len(before) + 1 :]]
 
 
 def _verdicts(choices: Choices, kind: Literal["train", "fit"]) -> tuple[Verdict, ...]:
@@ -418,6 +414,8 @@ def _parts(outcome: Outcome, choices: Choices) -> Iterator[str]:
             yield _pre(run.error)
         if run.trace:
             yield f'<figure class="printed">{draw_events(run.trace[:_MAX_DRAWN])}</figure>'
+            if len(run.trace) > _MAX_DRAWN:
+                yield "<p>The rest is not drawn: choose fewer epochs, steps or callbacks.</p>"
             yield _table(run)
         if run.printed:
             yield f"<h3>Printed</h3>{_pre(run.printed.rstrip())}"
@@ -439,7 +437,7 @@ def _resumption(outcome: Outcome, choices: Choices) -> str:
     return (
         f"{begin}, with new objects of the callbacks. From step {step} on it "
         f"<strong>{'continues' if outcome.resumes_exactly else 'does not continue'}</strong> like "
-        "the run that nothing kills."
+        "the run that is not killed."
     )
 
 

@@ -220,6 +220,14 @@ def test_outcome_says_how_the_run_resumes(step: int, begin: str) -> None:
     assert "<strong>continues</strong>" in text
 
 
+def test_only_the_beginning_of_a_long_run_is_drawn() -> None:
+    long: Choices = {**DEFAULT, "callbacks": "LossMonitor()\n" * 15, "epochs": 4, "steps": 8}
+    for epochs, is_drawn in ((1, True), (4, False)):
+        text = answered({**long, "epochs": epochs})
+        assert ("The rest is not drawn" in text) == (not is_drawn)
+        assert ("on_train_end</text>" in text) == is_drawn
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_what_is_printed_is_escaped(text: str) -> None:
     with patch.object(playground, "check_callback", return_value=()):
