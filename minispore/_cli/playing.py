@@ -26,14 +26,14 @@ _POLL_SECONDS = 0.1
 
 def play(arguments: Arguments) -> None:
     """Serve the page until Ctrl-C, and open it in a browser."""
-    with PlaygroundServer() as server:
-        print(f"The callback playground: {server.address} (Ctrl-C ends it)", flush=True)
-        if arguments.browser:
-            webbrowser.open(server.address)
-        try:
+    try:
+        with PlaygroundServer() as server:
+            print(f"The callback playground: {server.address} (Ctrl-C ends it)", flush=True)
+            if arguments.browser:
+                webbrowser.open(server.address)
             server.serve_forever()
-        except KeyboardInterrupt:
-            print()
+    except KeyboardInterrupt:
+        print()
 
 
 class PlaygroundServer(ThreadingHTTPServer):

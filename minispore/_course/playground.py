@@ -43,8 +43,6 @@ GRAMMAR = {
     "fit": f"B(e(st)+({EVALUATION})?f)+E",
     "eval": EVALUATION,
 }
-# A run that is resumed inside an epoch may have no step of it left.
-RESUMED = {"train": "B(e(st)*f)*E", "fit": f"B(e(st)*({EVALUATION})?f)*E"}
 
 FaultChoice = Literal["none", "stop", "exception", "interrupt", "kill"]
 FAULTS: dict[FaultChoice, str] = {
@@ -317,8 +315,7 @@ def _run(scenario: Scenario, choices: Choices, name: str, resume: str | None) ->
         and (event.source != "_FaultInjector" or event.stop or event.raised)
     )
     letters = "".join(LETTERS[event.name] for event in trace.of("") if event.name != "run")
-    grammar = (RESUMED if resume else GRAMMAR)[scenario.kind]
-    is_sentence = bool(re.fullmatch(grammar, letters))
+    is_sentence = bool(re.fullmatch(GRAMMAR[scenario.kind], letters))
     return Run(shown, tuple(watch.seen), is_sentence, printed.getvalue(), error)
 
 

@@ -11,13 +11,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minispore import Tensor
-from minispore._course.playground import GRAMMAR, LETTERS, RESUMED
+from minispore._course.playground import EVALUATION, GRAMMAR, LETTERS
 from minispore.testing import Event, EventTrace, Fault, Scenario
 from minispore.testing import strategies as mst
 from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, load_checkpoint
 
 # A training state needs the same callbacks in the same order, including the fault injector.
 NEVER = Fault("on_train_end", times=1000)
+# A run that is resumed inside an epoch may have no step of it left.
+RESUMED = {"train": "B(e(st)*f)*E", "fit": f"B(e(st)*({EVALUATION})?f)*E"}
 
 
 def loop_events(trace: EventTrace) -> list[Event]:
