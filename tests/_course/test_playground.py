@@ -160,6 +160,18 @@ def test_error_in_a_hook_ends_the_run_and_is_reported() -> None:
     assert outcome.verdicts[0].violated == ("errors",)
 
 
+def test_run_that_does_not_begin_is_reported() -> None:
+    """`Model.fit` rejects hooks of MindSpore 1.x."""
+    chosen: Choices = {**own("pass", hook="step_end(self, run_context)"), "validation": True}
+    (run,) = play(chosen).runs
+    assert (run.events, run.is_sentence) == ([], False)
+    text = answered(chosen)
+    assert "<p>0 events, <strong>no sentence</strong> of" in text
+    assert html.escape(run.error) in text
+    assert "step_end" in run.error
+    assert "<svg" not in text
+
+
 def test_interrupt_that_a_hook_raises_is_reported() -> None:
     outcome = play(own("raise KeyboardInterrupt"))
     assert outcome.runs[0].error.startswith("line 3 of your code: KeyboardInterrupt")
