@@ -1,4 +1,4 @@
-"""The command line: `minispore train`, `eval`, `predict`, `info`, `download`, `learn`, and more."""
+"""The command line: `minispore train`, `learn`, `play` and the other commands."""
 
 import os
 import sys
