@@ -1,7 +1,7 @@
 // The programs of a page, run in the reader's browser: each gets buttons, and below it what it
 // prints. They share one Python, which a worker loads with the first click, and run in the order of
 // the page. Without this script the page shows what was printed when it was built. The exercise of
-// a lesson, in exercise.js, uses the same Python.
+// a lesson, in exercise.js, and the callback playground use the same Python.
 
 const { base, hypothesis } = document.currentScript.dataset;
 const here = document.currentScript.src;
@@ -92,34 +92,6 @@ function reset(program) {
   program.state.textContent = "";
   program.output.replaceChildren(...program.built);
   program.edit.focus();
-}
-
-function fit(text) {
-  text.rows = text.value.split("\n").length;
-}
-
-function pressed(event, text, run) {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    event.preventDefault();
-    run.click();
-  } else if (event.key === "Escape") {
-    run.focus();
-  } else if (event.key === "Tab" && !event.shiftKey) {
-    event.preventDefault();
-    insert(text, "    ");
-  } else if (event.key === "Enter") {
-    event.preventDefault();
-    const line = text.value.slice(0, text.selectionStart).split("\n").pop();
-    insert(text, `\n${line.match(/^ */)[0]}${line.trimEnd().endsWith(":") ? "    " : ""}`);
-  }
-}
-
-function insert(text, what) {
-  // The old command, unlike `setRangeText`, can be undone by the reader.
-  if (!document.execCommand("insertText", false, what)) {
-    text.setRangeText(what, text.selectionStart, text.selectionEnd, "end");
-    fit(text);
-  }
 }
 
 // Run a program, and first those above it that it needs and Python has not run as they are now.

@@ -15,7 +15,7 @@ from minispore import __version__
 class Arguments(argparse.Namespace):
     """The arguments. The command determines which of them are set."""
 
-    command: Literal["train", "eval", "predict", "info", "download", "learn", "trace"]
+    command: Literal["train", "eval", "predict", "info", "download", "learn", "trace", "play"]
     words: list[str]  # of the command line
     # train
     data: str
@@ -52,6 +52,8 @@ class Arguments(argparse.Namespace):
     jobs: int | None = None
     # trace, together with out; eval, predict and info
     file: Path
+    # play
+    browser: bool
     # predict
     image: Path
     # eval, predict and info
@@ -112,6 +114,7 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     _add_download(commands.add_parser("download", help="fetch a data set"))
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
+    _add_play(commands.add_parser("play", help="try callbacks in small runs, in a browser"))
     if "_ARGCOMPLETE" in os.environ:
         # The shell asks what can be completed; the extra `completion` has the library.
         import_module("argcomplete").autocomplete(parser)
@@ -297,6 +300,17 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         metavar="PAGE",
         default=argparse.SUPPRESS,
         help="the page to write (default: FILE with the ending .html)",
+    )
+
+
+def _add_play(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Serve the callback playground on this computer, and open it in a browser: choose or write "
+        "callbacks, and see the events of a small run, with a stop, an exception or a kill in it. "
+        "Ctrl-C ends it."
+    )
+    parser.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="only print the address"
     )
 
 

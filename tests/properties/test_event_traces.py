@@ -11,19 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minispore import Tensor
+from minispore._course.playground import EVALUATION, GRAMMAR, LETTERS
 from minispore.testing import Event, EventTrace, Fault, Scenario
 from minispore.testing import strategies as mst
 from minispore.train import Callback, CheckpointConfig, History, ModelCheckpoint, load_checkpoint
-from minispore.train.protocol.callback import EVENTS
 
-# One letter an event, of the training B e s t f E, of an evaluation V x y z w W.
-LETTERS = dict(zip(EVENTS, "BestfEVxyzwW", strict=True))
-EVALUATION = "Vx(yz)+wW"
-GRAMMAR = {
-    "train": "B(e(st)+f)+E",
-    "fit": f"B(e(st)+({EVALUATION})?f)+E",
-    "eval": EVALUATION,
-}
 # A training state needs the same callbacks in the same order, including the fault injector.
 NEVER = Fault("on_train_end", times=1000)
 # A run that is resumed inside an epoch may have no step of it left.
