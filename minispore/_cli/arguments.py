@@ -50,6 +50,8 @@ class Arguments(argparse.Namespace):
     language: Literal["en", "zh"]
     form: Literal["table", "json", "csv"]
     jobs: int | None = None
+    variant: int | None = None
+    reports: Path | None = None
     # trace, together with out; eval, predict and info
     file: Path
     # predict
@@ -252,6 +254,8 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
                 default="en",
                 help="English or Chinese (default: en)",
             )
+        if name == "start":
+            _add_variant(action)
         if name not in {"list", "read"}:
             action.add_argument(
                 "--folder",
@@ -275,11 +279,29 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             default="table",
             help=f"{form.upper()} instead of a table",
         )
+    _add_variant(grading)
+    grading.add_argument(
+        "--reports",
+        type=_path,
+        metavar="OUT",
+        default=argparse.SUPPRESS,
+        help="write feedback files, gradebooks and similar submissions into this folder",
+    )
     grading.add_argument(
         "--jobs",
         type=_POSITIVE,
         default=argparse.SUPPRESS,
         help="checks at the same time (default: half as many as there are cores)",
+    )
+
+
+def _add_variant(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--variant",
+        type=_integer(0, 9999),
+        metavar="SEED",
+        default=argparse.SUPPRESS,
+        help="the variant of the exercise, with other names and tasks",
     )
 
 

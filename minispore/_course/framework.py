@@ -28,7 +28,7 @@ from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import describe_error
 from minispore._course.grading import align_columns
 from minispore._course.verdict import load
-from minispore._course.workspace import Workspace
+from minispore._course.workspace import Workspace, variant_of
 from minispore.common import Tensor, set_seed
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
 from minispore.train import Callback, LambdaCallback, Model, RunContext
@@ -116,6 +116,8 @@ class Run:
 def solved_files(folder: Path) -> dict[int, Path]:
     """Return the file of each lesson that is solved and belongs to the framework.
 
+    A variant has other names or another contract than the framework relies on.
+
     Raises:
         CourseError: The progress file is damaged.
     """
@@ -124,7 +126,7 @@ def solved_files(folder: Path) -> dict[int, Path]:
     return {
         number: file
         for number, file in files.items()
-        if file.is_file() and workspace.progress(number).passed
+        if file.is_file() and workspace.progress(number).passed and variant_of(file) is None
     }
 
 

@@ -6,7 +6,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from minispore._course import CourseError
-from minispore._course.exercise import Lesson
+from minispore._course.exercise import CodeExercise, Lesson, TestExercise
+from minispore._course.variants import vary
 
 
 @cache
@@ -37,6 +38,16 @@ def lesson(number: int) -> Lesson:
     value: object = import_module(f"{__name__}.{names()[number]}").LESSON
     assert isinstance(value, Lesson)
     return value
+
+
+def exercise(number: int, variant: int | None = None) -> CodeExercise | TestExercise:
+    """Return the exercise of a lesson, or the variant of it with this seed.
+
+    Raises:
+        CourseError: There is no such lesson.
+    """
+    value = lesson(number).exercise
+    return value if variant is None else vary(value, variant)
 
 
 def page(number: int) -> str:
