@@ -44,6 +44,7 @@ class Arguments(argparse.Namespace):
         "solution",
         "reset",
         "status",
+        "sheet",
         "grade",
     ]
     number: int
@@ -241,6 +242,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         ("solution", "show minispore's own source, after your solution has passed"),
         ("reset", "start an exercise again; your file is kept under another name"),
         ("status", "show your progress, and what is next"),
+        ("sheet", "show the teacher's sheet of a lesson"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name not in {"list", "run", "status"}:
@@ -256,7 +258,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             )
         if name == "start":
             _add_variant(action)
-        if name not in {"list", "read"}:
+        if name not in {"list", "read", "sheet"}:
             action.add_argument(
                 "--folder",
                 type=_path,

@@ -44,10 +44,11 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.list_lessons()
             case "read":
                 text = commands.read(arguments.number, arguments.language)
-            case "start":
-                text = commands.start(arguments.folder, arguments.number, arguments.variant)
-            case "notebook" | "hint" | "reset" | "solution":
+            case "sheet":
+                text = commands.sheet(arguments.number)
+            case "start" | "notebook" | "hint" | "reset" | "solution":
                 action = {
+                    "start": partial(commands.start, variant=arguments.variant),
                     "notebook": commands.notebook,
                     "hint": commands.hint,
                     "reset": commands.reset,

@@ -16,6 +16,7 @@ from minispore._course.notebook import notebook as as_notebook
 from minispore._course.pages import page_text, terminal_text
 from minispore._course.reports import as_csv, write_reports
 from minispore._course.sandbox import CheckResult
+from minispore._course.sheet import sheet as teacher_sheet
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace, variant_of
 from minispore.utils.atomic import atomic_write
@@ -40,6 +41,15 @@ def read(number: int, language: Literal["en", "zh"]) -> str:
         CourseError: See `page_text`.
     """
     return terminal_text(page_text(number, language)).rstrip()
+
+
+def sheet(number: int) -> str:
+    """Return the teacher's sheet of a lesson.
+
+    Raises:
+        CourseError: See `page_text`.
+    """
+    return teacher_sheet(number)
 
 
 def notebook(folder: Path, number: int) -> str:
