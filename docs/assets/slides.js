@@ -54,7 +54,8 @@ function makeSlides(article) {
   for (const part of [...article.children]) {
     if (part.matches("h1, h2, h3")) slide = newSlide(article, part);
     else if (!slide || part.matches("script")) continue;
-    else if (part.matches("p, ul, ol")) putText(slide, part, slide.firstChild.id === "in-short");
+    else if (part.querySelector(".notebook")) part.remove();
+    else if (part.matches("p, ul, ol")) putText(slide, part, slide.firstChild.matches("h1, #in-short"));
     else if (part.matches(`${WITH_CODE}, details.question`)) put(slide, part);
     else {
       const kind = [CODE, PICTURE].find((each) => part.matches(each));
@@ -74,9 +75,17 @@ function makeSlides(article) {
 
 const isTooTall = (slide) => slide.scrollHeight > slide.clientHeight;
 
-/** Move what does not fit to further slides, then use a smaller font. */
+function shrink(slide, smallest) {
+  slide.style.fontSize = "";
+  for (let size = 1.2; isTooTall(slide) && size >= smallest; size -= 0.1) {
+    slide.style.fontSize = `${size}em`;
+  }
+}
+
+/** Use a smaller font, and move what does not fit to further slides. */
 function fit(slide) {
   slide.classList.add("measured");
+  shrink(slide, 1);
   const moved = [];
   while (isTooTall(slide) && contentOf(slide).length > 1) {
     // What is below a program stays with it.
@@ -90,9 +99,7 @@ function fit(slide) {
     part.remove();
   }
   if (contentOf(slide).length === 0) for (const each of moved.splice(0)) put(slide, each);
-  for (let size = 1.3; isTooTall(slide) && size > 0.7; size -= 0.1) {
-    slide.style.fontSize = `${size}em`;
-  }
+  shrink(slide, 0.7);
   slide.classList.remove("measured");
   if (moved.length === 0) return;
   const next = nextSlide(slide);
