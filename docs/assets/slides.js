@@ -5,7 +5,8 @@
 const CODE = ".highlight:not(.printed)";
 const PICTURE = ".printed, .formula, figure, svg, img, iframe, .output, .exercise";
 const WITH_CODE = ".run, textarea"; // what the page puts below a program
-const SENTENCES = /(?<=[.?!:](?:<\/\w+>)?)\s+(?=[^a-z])|(?<=[。？！：](?:<\/\w+>)?)/;
+// A bold beginning, such as "<strong>Which inputs.</strong>", stays with the next sentence.
+const SENTENCES = /(?<=[.?!:])\s+(?=[^a-z])|(?<=[。？！：])(?!<)/;
 
 /** Make a slide with a heading. */
 function newSlide(article, heading) {
@@ -61,7 +62,8 @@ function makeSlides(article) {
       const kind = [CODE, PICTURE].find((each) => part.matches(each));
       if (!kind) part.remove();
       else {
-        if (contentOf(slide).some((each) => each.matches(kind))) slide = nextSlide(slide);
+        const other = part.matches(".exercise") ? "*" : kind; // an editor needs the slide
+        if (contentOf(slide).some((each) => each.matches(other))) slide = nextSlide(slide);
         put(slide, part);
       }
     }

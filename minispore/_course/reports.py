@@ -1,7 +1,7 @@
 """Files for a teacher after grading: feedback, gradebooks of learning platforms, similarities."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def write_reports(folder: Path, out: Path, grades: Grades) -> list[Pair]:
     return pairs
 
 
-def feedback(results: dict[int, CheckResult]) -> str:
+def feedback(results: Mapping[int, CheckResult]) -> str:
     """Return what a learner reads: for each lesson the result and the reason."""
     parts = (
         "\n".join([f"Lesson {number}: {result_text(each)}", *each.verdict.lines])

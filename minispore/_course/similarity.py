@@ -93,12 +93,10 @@ def _tokens(node: ast.AST, own: set[str]) -> Iterator[str]:
             return
         case _:
             yield type(node).__name__
-    for field, value in ast.iter_fields(node):
-        if field in {"annotation", "returns"}:
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _tokens(child, own)
+    types = (getattr(node, "annotation", None), getattr(node, "returns", None))
+    for child in ast.iter_child_nodes(node):
+        if child not in types:
+            yield from _tokens(child, own)
 
 
 def compare(lesson: int, programs: Mapping[str, str]) -> list[Pair]:
