@@ -78,7 +78,7 @@ def _mistakes(number: int) -> Iterator[str]:
         return
     for bug in exercise.bugs:
         work = load_mutant(exercise.module, bug)
-        question = "When does it end?"
+        question = "How does the time grow with the size of the input?"
         for each in exercise.properties:
             try:
                 counterexample = each.find_counterexample(work, 1)

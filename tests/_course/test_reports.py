@@ -1,6 +1,7 @@
 """Feedback files and gradebooks: they contain the grades, and copies are reported."""
 
 import csv
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -28,18 +29,18 @@ def points(result: CheckResult | None) -> str:
 def test_gradebooks_contain_each_percentage(each: dict[str, dict[int, CheckResult]]) -> None:
     numbers = sorted({number for results in each.values() for number in results})
     for rows in (moodle_rows(each, numbers), canvas_rows(each, numbers)):
-        assert list(csv.reader(as_csv(rows).splitlines(keepends=True), strict=True)) == rows
+        assert list(csv.reader(StringIO(as_csv(rows), newline=""), strict=True)) == rows
         assert len(set(map(len, rows))) == 1
     head, *rows = (dict(enumerate(row)) for row in canvas_rows(each, numbers)[1:])
     assert head[0].strip() == "Points Possible"
-    learners = csv.DictReader(as_csv(moodle_rows(each, numbers)).splitlines(keepends=True))
+    learners = csv.DictReader(StringIO(as_csv(moodle_rows(each, numbers)), newline=""))
     for (name, results), moodle, canvas in zip(each.items(), learners, rows, strict=True):
         assert moodle["Username"] == canvas[0] == canvas[3] == name
         for column, number in enumerate(numbers, 5):
             result = results.get(number)
             assert moodle[f"Lesson {number}"] == canvas[column] == points(result)
             lines = "\n".join(result.verdict.lines) if result else ""
-            assert moodle[f"Lesson {number} feedback"].splitlines() == lines.splitlines()
+            assert moodle[f"Lesson {number} feedback"] == lines
 
 
 def test_copies_are_reported_and_learners_get_their_feedback(
