@@ -14,7 +14,7 @@ from minispore._course.source import load_mutant
 _QUESTION = re.compile(r'^\?\?\? question "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
 # Formulas and diagrams, and what `terminal_text` prints of drawings.
 _BOARD = re.compile(r"^\$\$\n.*?^\$\$$|^```text\n(?:(?!```).)*^```$", re.MULTILINE | re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.?!:*]) (?=[^a-z])")
+_SENTENCE = re.compile(r"(?<=[.?!:]) (?=[^a-z])")
 
 
 def sheet(number: int) -> str:
@@ -58,7 +58,7 @@ def key_sentences(text: str) -> list[str]:
     paragraphs = re.sub(r"^```.*?^```$|^\$\$.*?^\$\$$", "", text, flags=re.MULTILINE | re.DOTALL)
     sentences = [
         sentence.strip()
-        for paragraph in re.split(r"\n\n+|^- ", paragraphs, flags=re.MULTILINE)
+        for paragraph in re.split(r"\n\n+|^(?:-|\d+\.) ", paragraphs, flags=re.MULTILINE)
         for sentence in _SENTENCE.split(" ".join(paragraph.split()))
     ]
     return [each for each in sentences if "**" in each and each[0] != "("]
