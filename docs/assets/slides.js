@@ -118,7 +118,7 @@ if (new URLSearchParams(location.search).has("slides")) {
   addEventListener("keydown", ({ key, target }) => {
     if (target.matches("textarea, input")) return;
     const at = slides().findLastIndex((s) => s.getBoundingClientRect().top < innerHeight / 2);
-    if (key === "n") slides()[at].lastElementChild.open ^= true;
+    if (key === "t") slides()[at].lastElementChild.open ^= true;
     const way = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[key];
     if (way) slides()[at + way]?.scrollIntoView();
   });
