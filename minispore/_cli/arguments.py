@@ -44,12 +44,15 @@ class Arguments(argparse.Namespace):
         "solution",
         "reset",
         "status",
+        "sheet",
         "grade",
     ]
     number: int
     language: Literal["en", "zh"]
     form: Literal["table", "json", "csv"]
     jobs: int | None = None
+    variant: int | None = None
+    reports: Path | None = None
     # trace, together with out; eval, predict and info
     file: Path
     # play
@@ -242,6 +245,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         ("solution", "show minispore's own source, after your solution has passed"),
         ("reset", "start an exercise again; your file is kept under another name"),
         ("status", "show your progress, and what is next"),
+        ("sheet", "show the teacher's sheet of a lesson"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name not in {"list", "run", "status"}:
@@ -255,7 +259,9 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
                 default="en",
                 help="English or Chinese (default: en)",
             )
-        if name not in {"list", "read"}:
+        if name == "start":
+            _add_variant(action)
+        if name not in {"list", "read", "sheet"}:
             action.add_argument(
                 "--folder",
                 type=_path,
@@ -278,11 +284,29 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             default="table",
             help=f"{form.upper()} instead of a table",
         )
+    _add_variant(grading)
+    grading.add_argument(
+        "--reports",
+        type=_path,
+        metavar="OUT",
+        default=argparse.SUPPRESS,
+        help="write feedback files, gradebooks and similar submissions into this folder",
+    )
     grading.add_argument(
         "--jobs",
         type=_POSITIVE,
         default=argparse.SUPPRESS,
         help="checks at the same time (default: half as many as there are cores)",
+    )
+
+
+def _add_variant(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--variant",
+        type=_integer(0, 9999),
+        metavar="SEED",
+        default=argparse.SUPPRESS,
+        help="the variant of the exercise, with other names and tasks",
     )
 
 

@@ -1,13 +1,11 @@
 """The actions of `minispore learn`, one function for each; they return the text to print."""
 
-import csv
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -17,9 +15,11 @@ from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
 from minispore._course.notebook import notebook as as_notebook
 from minispore._course.pages import page_text, page_title, terminal_text
+from minispore._course.reports import as_csv, write_reports
 from minispore._course.sandbox import CheckResult
+from minispore._course.sheet import sheet as teacher_sheet
 from minispore._course.source import lines_of
-from minispore._course.workspace import Workspace
+from minispore._course.workspace import Workspace, variant_of
 from minispore.utils.atomic import atomic_write
 
 UNDECIDED = "Undecided: the check ended before it found a mistake."
@@ -52,6 +52,15 @@ def read(number: int, language: Literal["en", "zh"]) -> str:
     return terminal_text(text).rstrip()
 
 
+def sheet(number: int) -> str:
+    """Return the teacher's sheet of a lesson.
+
+    Raises:
+        CourseError: See `page_text`.
+    """
+    return teacher_sheet(number)
+
+
 def notebook(folder: Path, number: int) -> str:
     """Write the page of a lesson into the folder, as a Jupyter notebook.
 
@@ -68,13 +77,13 @@ def notebook(folder: Path, number: int) -> str:
     return f"The notebook: {file}\nTo open it: jupyter lab {file}"
 
 
-def start(folder: Path, number: int) -> str:
-    """Write an exercise into the folder.
+def start(folder: Path, number: int, variant: int | None = None) -> str:
+    """Write an exercise, or a variant of it, into the folder.
 
     Raises:
         CourseError: See `Workspace.start`.
     """
-    file = Workspace(folder).start(number)
+    file = Workspace(folder).start(number, variant)
     return (
         f"Your exercise: {file}\n"
         f"Read {lessons.page(number)} (or: minispore learn read {number}), write the missing code, "
@@ -108,7 +117,9 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
     Raises:
         CourseError: The exercise was not started, or the progress file is damaged.
     """
-    result = run_check(folder, number, sandbox.check)
+    result = run_check(
+        folder, number, lambda n, file: sandbox.check(n, file, variant=variant_of(file))
+    )
     verdict = result.verdict
     parts = [f"Your code printed:\n{text}\n"] if (text := result.printed.rstrip()) else []
     parts += verdict.lines
@@ -260,18 +271,31 @@ def grade(
     *,
     form: Literal["table", "json", "csv"],
     jobs: int | None,
+    variant: int | None = None,
+    reports: Path | None = None,
 ) -> tuple[str, bool]:
     """Grade a class; return the grades in one of three forms, and whether all checks were made.
+
+    Args:
+        folder: As in `grading.grade`, like the next two.
+        report: Receives lines.
+        form: The form of the grades.
+        jobs: The number of checks that run at the same time.
+        variant: The seed of the variants that were to be solved.
+        reports: The folder for the files of `write_reports`.
 
     Raises:
         CourseError: See `grading.grade`.
     """
-    grades, complete = grading.grade(folder, report, jobs=jobs)
+    grades, complete = grading.grade(folder, report, jobs=jobs, variant=variant)
+    if reports is not None:
+        for pair in write_reports(folder, reports, grades):
+            alike = f"{pair.one} and {pair.other} are similar: {pair.similarity:.2f}"
+            report(f"lesson {pair.lesson}: {alike}")
+        report(f"The reports are in {reports}")
     if form == "json":
         return json.dumps(grading.as_record(grades), indent=2), complete
     rows = grading.as_rows(grades)
     if form == "table":
         return align_columns(rows), complete
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().rstrip("\n"), complete
+    return as_csv(rows).rstrip("\n"), complete

@@ -31,7 +31,7 @@ from minispore._course.proxy import Triggered
 from minispore._course.solutions import backward
 from minispore._course.solutions.periodic import Periodic
 from minispore._course.verdict import load
-from minispore._course.workspace import Workspace
+from minispore._course.workspace import Workspace, variant_of
 from minispore.common import Tensor, set_seed
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
 from minispore.engine import graph
@@ -120,6 +120,8 @@ class Run:
 def solved_files(folder: Path) -> dict[int, Path]:
     """Return the file of each lesson that is solved and belongs to the framework.
 
+    A variant has other names or another contract than the framework relies on.
+
     Raises:
         CourseError: The progress file is damaged.
     """
@@ -128,7 +130,7 @@ def solved_files(folder: Path) -> dict[int, Path]:
     return {
         number: file
         for number, file in files.items()
-        if file.is_file() and workspace.progress(number).passed
+        if file.is_file() and workspace.progress(number).passed and variant_of(file) is None
     }
 
 

@@ -179,9 +179,7 @@ def test_run_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Mo
         sys.modules["lesson_03_broadcasting"].__dict__["REASONS"].append(reason)
 
     trained(tmp_path, expire)
-    assert reasons[0].startswith(
-        "The run was stopped after 3 seconds. Lesson 3: unbroadcast took"
-    )
+    assert reasons[0].startswith("The run was stopped after 3 seconds. Lesson 3: unbroadcast took")
 
 
 def test_missing_definition_and_unreadable_file_are_reported_with_the_lesson(

@@ -288,7 +288,8 @@ def test_watch_checks_each_saved_version_until_one_passes(tmp_path: Path) -> Non
         else:
             file.write_text(next(saved), "utf-8")
 
-    def check(_number: int, path: Path) -> CheckResult:
+    def check(_number: int, path: Path, *, variant: int | None) -> CheckResult:
+        assert variant is None
         text = path.read_text("utf-8")
         return CheckResult(Verdict(text == "third", (f"checked {len(text)}",)), "", 0.1)
 

@@ -15,6 +15,7 @@ from minispore._course.playground import EVALUATION, GRAMMAR, LETTERS
 from minispore.testing import Event, EventTrace, Fault, Scenario
 from minispore.testing import strategies as mst
 from minispore.train import Callback, CheckpointConfig, History, ModelCheckpoint, load_checkpoint
+from minispore.train.protocol.callback import EVENTS
 
 # A training state needs the same callbacks in the same order, including the fault injector.
 NEVER = Fault("on_train_end", times=1000)

@@ -9,7 +9,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from minispore._course import CourseError
-from minispore._course.exercise import Lesson
+from minispore._course.exercise import CodeExercise, Lesson, TestExercise
+from minispore._course.variants import vary
 
 _FIRST_PAGE = "docs/learn/00-thirty-lines.md"
 
@@ -41,6 +42,16 @@ def lesson(number: int) -> Lesson:
     value: object = import_module(f"{__name__}.{_name(number)}").LESSON
     assert isinstance(value, Lesson)
     return value
+
+
+def exercise(number: int, variant: int | None = None) -> CodeExercise | TestExercise:
+    """Return the exercise of a lesson, or the variant of it with this seed.
+
+    Raises:
+        CourseError: There is no such lesson.
+    """
+    value = lesson(number).exercise
+    return value if variant is None else vary(value, variant)
 
 
 def page(number: int) -> str:
