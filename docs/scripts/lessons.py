@@ -71,17 +71,23 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def with_sizes(table: str, page: str) -> str:
-    """Return a table with the sizes of the lessons to which its rows link, if there are any."""
-    if LESSON.search(table) is None:
+    """Return a table with the sizes of the lessons to which its rows link, next to the links.
+
+    A table without such links is not changed.
+    """
+    lines = [line.split("|") for line in table.splitlines()]
+    places = {i for line in lines for i, cell in enumerate(line) if LESSON.search(cell)}
+    if not places:
         return table
-    header, line, *rows = table.splitlines()
-    cells = [f"{header} {say('minutes: reading + exercise', page)} | {say('difficulty', page)} |"]
-    cells.append(f"{line}---|---|")
-    for row in rows:
-        sizes = [effort(int(match[1])) for match in LESSON.finditer(row)]
-        minutes = ", ".join(each.minutes for each in sizes)
-        cells.append(f"{row} {minutes} | {', '.join(each.difficulty for each in sizes)} |")
-    return "\n".join(cells) + "\n"
+    place = min(places) + 1
+    for number, line in enumerate(lines):
+        sizes = [effort(int(match[1])) for cell in line for match in LESSON.finditer(cell)]
+        cells = [", ".join(each.minutes for each in sizes)]
+        cells.append(", ".join(each.difficulty for each in sizes))
+        if number < 2:
+            cells = ["---", "---"] if number else [say("minutes", page), say("difficulty", page)]
+        line[place:place] = [f" {cell} " for cell in cells]
+    return "\n".join("|".join(line) for line in lines) + "\n"
 
 
 def is_run(name: str, meta: Mapping[str, object]) -> bool:

@@ -50,7 +50,9 @@ def shown(name: str) -> str:
 
 def listed(row: str) -> tuple[list[int], list[str], list[str]]:
     """Return the lessons to which a row of a table links, its minutes and its difficulties."""
-    *_, minutes, difficulty, _ = row.split("|")
+    cells = row.split("|")
+    place = next(i for i, cell in enumerate(cells) if re.search(r"\(\d\d-", cell)) + 1
+    minutes, difficulty = cells[place : place + 2]
     numbers = [int(each) for each in re.findall(r"\((\d\d)-", row)]
     return numbers, minutes.strip().split(", "), difficulty.strip().split(", ")
 
