@@ -8,8 +8,8 @@ import pytest
 
 from minispore._course import lessons
 from minispore._course.exercise import CodeExercise
-from minispore._course.source import text_of
-from minispore._course.variants import own_solution
+from minispore._course.source import mutated_text, text_of
+from minispore._course.variants import vary
 from minispore._course.verdict import Verdict, evaluate_submission
 from minispore._course.workspace import Workspace, exercise_file, variant_of
 from tests._course.test_workspace import learn
@@ -17,6 +17,14 @@ from tests._course.test_workspace import learn
 EXERCISES = {number: lessons.lesson(number).exercise for number in lessons.names()}
 CODE = {number: each for number, each in EXERCISES.items() if isinstance(each, CodeExercise)}
 CONTRACTS = [(number, i) for number, each in CODE.items() for i in range(len(each.contracts))]
+
+
+def own_solution(exercise: CodeExercise, seed: int) -> str:
+    """Return the source of the exercise's module, changed into a solution of a variant."""
+    contract = exercise.contracts[seed % len(exercise.contracts)] if exercise.contracts else None
+    text = mutated_text(exercise.module, *(contract.changes if contract else ()))
+    names = vary(exercise, seed).names
+    return "\n".join([text, *(f"{new} = {old}" for old, new in names.items()), ""])
 
 
 def verdict_on(text: str, number: int, seed: int | None) -> Verdict:
