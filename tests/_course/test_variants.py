@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 
-from minispore._course import lessons
+from minispore._cli import main
+from minispore._course import framework, grading, lessons
 from minispore._course.exercise import CodeExercise
+from minispore._course.sandbox import CheckResult
 from minispore._course.source import mutated_text, text_of
 from minispore._course.variants import vary
 from minispore._course.verdict import Verdict, evaluate_submission
@@ -81,3 +84,21 @@ def test_check_uses_the_variant_of_the_file(tmp_path: Path) -> None:
         head + f"from {exercise.module} import unbroadcast as unbroadcast_v4\n", "utf-8"
     )
     assert "write it yourself" in learn("check", "3", folder=tmp_path, status=1)
+
+
+def test_grading_uses_the_variant_of_the_teacher(tmp_path: Path) -> None:
+    Workspace(tmp_path / "ada").start(3, 4)
+    for options, variant in (([], None), (["--variant", "7"], 7)):
+        with patch.object(grading, "check") as check:
+            check.return_value = CheckResult(Verdict(True, ()), "", 0.0)
+            assert main(["learn", "grade", str(tmp_path), *options]) == 0
+        assert check.call_args.kwargs["variant"] == variant
+
+
+def test_variant_is_no_part_of_the_framework(tmp_path: Path) -> None:
+    for variant in (4, None):
+        Workspace(tmp_path).file(3).unlink(missing_ok=True)
+        file = Workspace(tmp_path).start(3, variant)
+        Workspace(tmp_path).record_check(3, passed=True)
+        expected = {} if variant is not None else {3: file}
+        assert framework.solved_files(tmp_path) == expected
