@@ -1,7 +1,9 @@
 """The commands `download`, `learn` and `trace`; each imports what only it needs."""
 
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 from minispore._cli.arguments import Arguments
 from minispore._cli.errors import UserError, as_user_error
@@ -47,14 +49,14 @@ def learn(arguments: Arguments) -> bool:
             case "sheet":
                 text = commands.sheet(arguments.number)
             case "start" | "notebook" | "hint" | "reset" | "solution":
-                action = {
+                actions: dict[str, Callable[[Path, int], str]] = {
                     "start": partial(commands.start, variant=arguments.variant),
                     "notebook": commands.notebook,
                     "hint": commands.hint,
                     "reset": commands.reset,
                     "solution": commands.solution,
-                }[arguments.action]
-                text = action(arguments.folder, arguments.number)
+                }
+                text = actions[arguments.action](arguments.folder, arguments.number)
             case "check":
                 text, passed = commands.check(arguments.folder, arguments.number)
             case "watch":

@@ -19,7 +19,7 @@ from zipfile import ZipFile
 from minispore._course import CourseError, commands, framework, lessons
 from minispore._course.sandbox import MAX_PRINTED, CheckResult
 from minispore._course.verdict import Verdict, judge
-from minispore._course.workspace import Workspace
+from minispore._course.workspace import Workspace, variant_of
 
 FOLDER = "minispore-course"
 _LEARNER_FILE = re.compile(r"progress\.json|lesson_\d\d_\w+\.py(\.bak\d*)?")
@@ -154,7 +154,7 @@ def check(number: int, work: Path, report: Callable[[str], object]) -> CheckResu
         working_folder.mkdir()
         with chdir(working_folder), redirect_stdout(printed), redirect_stderr(printed):
             verdict = judge(
-                lessons.lesson(number).exercise,
+                lessons.exercise(number, variant_of(copy)),
                 copy,
                 report_progress,
                 memory="memory than there is",

@@ -10,7 +10,6 @@ from dataclasses import replace
 from types import ModuleType
 
 from minispore._course.exercise import CodeExercise, TestExercise
-from minispore._course.source import mutated_text
 
 
 def vary(exercise: CodeExercise | TestExercise, seed: int) -> CodeExercise | TestExercise:
@@ -64,11 +63,3 @@ def restore_names(work: ModuleType, names: Mapping[str, str]) -> None:
         for parent in parents:
             owner = getattr(owner, parent)
         setattr(owner, old.rpartition(".")[2], getattr(owner, last))
-
-
-def own_solution(exercise: CodeExercise, seed: int) -> str:
-    """Return the source of the exercise's module, changed into a solution of a variant."""
-    contract = exercise.contracts[seed % len(exercise.contracts)] if exercise.contracts else None
-    text = mutated_text(exercise.module, *(contract.changes if contract else ()))
-    names = vary(exercise, seed).names
-    return "\n".join([text, *(f"{new} = {old}" for old, new in names.items()), ""])

@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -23,7 +23,7 @@ from minispore._course.counterexamples import (
     time_limit,
 )
 from minispore._course.exercise import CodeExercise, Implementation, TestExercise
-from minispore._course.variants import restore_names
+from minispore._course.variants import renamed, restore_names
 from minispore.utils.atomic import open_regular_file
 
 # Of CPU time, for the import of a file, and for the learner's check of one implementation.
@@ -71,6 +71,11 @@ def judge(
         report: Receives what is known after each property.
         memory: The limit of memory, for the feedback.
     """
+
+    def with_names(verdict: Verdict) -> Verdict:
+        lines = tuple(renamed(line, exercise.names) for line in verdict.lines)
+        return replace(verdict, lines=lines)
+
     try:
         # The settings are for the learner's own use of hypothesis.
         with default_settings(SETTINGS), warnings.catch_warnings():
@@ -78,7 +83,9 @@ def judge(
             warnings.filterwarnings("ignore", module="minispore")
             work = load(path)
             check_own_work(exercise, path)
-            return evaluate_submission(exercise, work, report=report)
+            return with_names(
+                evaluate_submission(exercise, work, report=lambda each: report(with_names(each)))
+            )
     except CourseError as error:
         return Verdict(False, (str(error),))
     except MemoryError:

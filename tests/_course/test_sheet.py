@@ -22,11 +22,14 @@ def test_sheet_has_each_bug_and_each_question(number: int) -> None:
         "On the board", "Typical mistakes", "Questions", "In short", "Homework"
     ]  # fmt: skip
     assert "After this lesson you can" in text.split("\n## ")[0]
-    bugs = exercise.bugs if isinstance(exercise, CodeExercise) else exercise.wrong
+    if isinstance(exercise, CodeExercise):
+        bugs = [each.description for each in exercise.bugs]
+    else:
+        bugs = [each.description for each in exercise.wrong]
     mistakes = parts["Typical mistakes"].splitlines()[2:]
     assert len(mistakes) == len(bugs)
     for mistake, bug in zip(mistakes, bugs, strict=True):
-        assert f"**{bug.description}**" in mistake
+        assert f"**{bug}**" in mistake
         if isinstance(exercise, CodeExercise):
             assert any(each.description in mistake for each in exercise.properties)
             assert ": For " in mistake

@@ -3,13 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 
-from minispore._course import lessons
+from minispore._cli import main
+from minispore._course import framework, grading, lessons
 from minispore._course.exercise import CodeExercise
-from minispore._course.source import text_of
-from minispore._course.variants import own_solution
+from minispore._course.sandbox import CheckResult
+from minispore._course.source import mutated_text, text_of
+from minispore._course.variants import vary
 from minispore._course.verdict import Verdict, evaluate_submission
 from minispore._course.workspace import Workspace, exercise_file, variant_of
 from tests._course.test_workspace import learn
@@ -17,6 +20,14 @@ from tests._course.test_workspace import learn
 EXERCISES = {number: lessons.lesson(number).exercise for number in lessons.names()}
 CODE = {number: each for number, each in EXERCISES.items() if isinstance(each, CodeExercise)}
 CONTRACTS = [(number, i) for number, each in CODE.items() for i in range(len(each.contracts))]
+
+
+def own_solution(exercise: CodeExercise, seed: int) -> str:
+    """Return the source of the exercise's module, changed into a solution of a variant."""
+    contract = exercise.contracts[seed % len(exercise.contracts)] if exercise.contracts else None
+    text = mutated_text(exercise.module, *(contract.changes if contract else ()))
+    names = vary(exercise, seed).names
+    return "\n".join([text, *(f"{new} = {old}" for old, new in names.items()), ""])
 
 
 def verdict_on(text: str, number: int, seed: int | None) -> Verdict:
@@ -73,3 +84,21 @@ def test_check_uses_the_variant_of_the_file(tmp_path: Path) -> None:
         head + f"from {exercise.module} import unbroadcast as unbroadcast_v4\n", "utf-8"
     )
     assert "write it yourself" in learn("check", "3", folder=tmp_path, status=1)
+
+
+def test_grading_uses_the_variant_of_the_teacher(tmp_path: Path) -> None:
+    Workspace(tmp_path / "ada").start(3, 4)
+    for options, variant in (([], None), (["--variant", "7"], 7)):
+        with patch.object(grading, "check") as check:
+            check.return_value = CheckResult(Verdict(True, ()), "", 0.0)
+            assert main(["learn", "grade", str(tmp_path), *options]) == 0
+        assert check.call_args.kwargs["variant"] == variant
+
+
+def test_variant_is_no_part_of_the_framework(tmp_path: Path) -> None:
+    for variant in (4, None):
+        Workspace(tmp_path).file(3).unlink(missing_ok=True)
+        file = Workspace(tmp_path).start(3, variant)
+        Workspace(tmp_path).record_check(3, passed=True)
+        expected = {} if variant is not None else {3: file}
+        assert framework.solved_files(tmp_path) == expected

@@ -1,6 +1,7 @@
 """Lesson 7: stochastic gradient descent, with momentum."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import TypeAlias
 
@@ -105,6 +106,8 @@ def cases(
     momentum: bool = False,
     dampening: bool = False,
     nesterov: bool = False,
+    ascends: bool = False,
+    dampens_first: bool = False,
 ) -> st.SearchStrategy[Case]:
     """Generate short runs with numbers whose products are exact."""
     number = st.integers(-2, 2).map(float)
@@ -121,6 +124,8 @@ def cases(
             st.sampled_from([0.5, 0.25]) if momentum else st.just(0.0),
             st.sampled_from([0.25, 0.5]) if dampening else st.just(0.0),
             st.just(nesterov),
+            st.just(ascends),
+            st.just(dampens_first),
         )
 
     return st.one_of(list(map(with_shape, shapes)))
@@ -159,22 +164,7 @@ def _gradients_are_unchanged(work: ModuleType, case: Case) -> None:
 
 
 def _properties(*, ascends: bool = False, dampens_first: bool = False) -> tuple[Property, ...]:
-    def runs(
-        *,
-        steps: int = 1,
-        several: bool = False,
-        momentum: bool = False,
-        dampening: bool = False,
-        nesterov: bool = False,
-    ) -> st.SearchStrategy[Case]:
-        return cases(
-            steps=steps,
-            several=several,
-            momentum=momentum,
-            dampening=dampening,
-            nesterov=nesterov,
-        ).map(lambda case: replace(case, ascends=ascends, dampens_first=dampens_first))
-
+    runs = partial(cases, ascends=ascends, dampens_first=dampens_first)
     step = "the learning rate times the gradient"
     verb = f"adds {step} to" if ascends else f"subtracts {step} from"
     v = "momentum times v plus the gradient"

@@ -25,13 +25,6 @@ def expect_losses(actual: list[object], expected: list[float]) -> None:
     expect_count("`losses`", len(actual), len(expected), "item")
 
 
-def records_losses(work: ModuleType, run: GivenRun) -> None:
-    """Check the losses of a complete run."""
-    log = work.RunLog()
-    run.train(log)
-    expect_losses(log.losses, run.means())
-
-
 def _records(summary: Callable[[Sequence[float]], float]) -> Callable[[ModuleType, GivenRun], None]:
     def records(work: ModuleType, run: GivenRun) -> None:
         log = work.RunLog()
