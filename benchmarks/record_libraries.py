@@ -326,7 +326,7 @@ def of_learner(recording: Recording) -> None:
 
 def subclass(base: type, **attributes: object) -> type[Foreign]:
     """Return a subclass of a class of a library."""
-    # In `fit`, MindSpore validates without callbacks whose classes are named like its own.
+    # In `fit`, MindSpore validates without callbacks whose class is named like one of its own.
     return type(f"Recorded{base.__name__}", (base,), attributes)
 
 
