@@ -83,7 +83,9 @@ def filled(markdown: str, name: str) -> str:
             return source(match[2])
         count += 1
         printed = output(match[2], f"{name}, program {count}", match[3])
-        return f"``` {{ .python .program }}\n{match[2]}```{format_output(printed)}"
+        # A reader's browser has no other libraries.
+        kind = ".python .program" if match[3] is None else ".python"
+        return f"``` {{ {kind} }}\n{match[2]}```{format_output(printed)}"
 
     def output(program: str, title: str, recorded: str | None) -> str:
         try:
