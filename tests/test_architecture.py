@@ -343,6 +343,7 @@ OPENERS = {
     "minispore._course.browser",
     "minispore._course.lessons.lesson_11_persist",
     "minispore._course.pages",
+    "minispore._course.playground",
     "minispore._course.sandbox",
     "minispore._course.solutions.run_log_11",
     "minispore._course.worker",
@@ -379,5 +380,6 @@ def test_only_regular_files_are_opened() -> None:
     }
     assert others == {
         "minispore._cli.output": ["os.open(os.devnull, os.O_WRONLY)"],
+        "minispore._cli.playing": ["webbrowser.open(server.address)"],
         "minispore.train.summary.event_writer": ["os.open(self.path, flags, 438)"],
     }

@@ -110,7 +110,8 @@ function equipExercise(place) {
     busy(asked, true);
     state.textContent = say("Starting Python …");
     const request = JSON.stringify({ action, number: Number(number), files, chosen });
-    const { ended, note = "", stopped = false } = await inWorker({ request }, output, state);
+    const message = { request, module: "browser", hypothesis: true };
+    const { ended, note = "", stopped = false } = await inWorker(message, output, state);
     busy(asked, false);
     state.textContent = note;
     instead.hidden = !!ended || stopped;

@@ -1,5 +1,6 @@
 // The Python of a page, in a worker, so that the page can end it. Its first message says where to
-// find what it needs; after that it runs one program or request of the exercise after the other.
+// find what it needs; after that it runs one program, or request of the exercise or of the
+// playground, after the other.
 
 const MOST = 100_000; // characters that a program may print on the page
 const AT_ONCE = 100; // so often what is printed is sent at once,
@@ -46,10 +47,10 @@ onmessage = async ({ data }) => {
   }
   try {
     const { pyodide, run, wheel } = await python;
-    if (data.request || data.hypothesis) {
+    if (data.hypothesis) {
       await (hypothesis ??= loadHypothesis(pyodide, wheel));
     }
-    postMessage(data.request ? answered(pyodide, data.request) : await ran(pyodide, run, data));
+    postMessage(data.request ? answered(pyodide, data) : await ran(pyodide, run, data));
   } catch (error) {
     postMessage({ lost: error.texts ?? error.message });
   }
@@ -65,13 +66,13 @@ async function ran(pyodide, run, { code, number }) {
   return { ended: lack === undefined, note };
 }
 
-// What minispore/_course/browser.py answers to a request.
-function answered(pyodide, request) {
-  const note = lacking.numpy ?? lacking.hypothesis;
+// What a module of minispore/_course, browser.py or playground.py, answers to a request.
+function answered(pyodide, { request, module, hypothesis }) {
+  const note = lacking.numpy ?? (hypothesis && lacking.hypothesis);
   if (note) return { ended: false, note };
   postMessage({ state: "Working …" });
   const report = (state) => postMessage({ state });
-  return { ended: pyodide.pyimport("minispore._course.browser").answer(request, report) };
+  return { ended: pyodide.pyimport(`minispore._course.${module}`).answer(request, report) };
 }
 
 async function load({ base, minispore, hypothesis }) {

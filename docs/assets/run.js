@@ -1,7 +1,7 @@
 // The programs of a page, run in the reader's browser: each gets buttons, and below it what it
 // prints. They share one Python, which a worker loads with the first click, and run in the order of
 // the page. Without this script the page shows what was printed when it was built. The exercise of
-// a lesson, in exercise.js, uses the same Python.
+// a lesson, in exercise.js, and the callback playground use the same Python.
 
 const { base, hypothesis } = document.currentScript.dataset;
 const here = document.currentScript.src;
@@ -34,7 +34,9 @@ function equipped(shown, number) {
   state.setAttribute("role", "status");
   // `ran` is the text that the present Python has run.
   const program = { number, shown, output, built, code, state, ran: undefined };
-  program.run = starter(say("Run"), name, () => runUpTo(program));
+  program.alone = shown.matches(".law"); // it needs none of those above it
+  const label = program.alone ? say("Break it") : say("Run");
+  program.run = starter(label, name, () => runUpTo(program));
   const text = (program.text = editor(say("Program {number}", { number }), code, program.run));
   text.hidden = true;
   program.stop = button(say("Stop"), name, halt, true);
@@ -92,38 +94,11 @@ function reset(program) {
   program.edit.focus();
 }
 
-function fit(text) {
-  text.rows = text.value.split("\n").length;
-}
-
-function pressed(event, text, run) {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    event.preventDefault();
-    run.click();
-  } else if (event.key === "Escape") {
-    run.focus();
-  } else if (event.key === "Tab" && !event.shiftKey) {
-    event.preventDefault();
-    insert(text, "    ");
-  } else if (event.key === "Enter") {
-    event.preventDefault();
-    const line = text.value.slice(0, text.selectionStart).split("\n").pop();
-    insert(text, `\n${line.match(/^ */)[0]}${line.trimEnd().endsWith(":") ? "    " : ""}`);
-  }
-}
-
-function insert(text, what) {
-  // The old command, unlike `setRangeText`, can be undone by the reader.
-  if (!document.execCommand("insertText", false, what)) {
-    text.setRangeText(what, text.selectionStart, text.selectionEnd, "end");
-    fit(text);
-  }
-}
-
-// Run a program, and first those above it that Python has not run as they are now.
+// Run a program, and first those above it that it needs and Python has not run as they are now.
 async function runUpTo(asked) {
   busy(asked, true);
-  for (const program of programs.slice(0, asked.number)) {
+  const above = programs.slice(0, asked.number - 1).filter((each) => !each.alone && !asked.alone);
+  for (const program of [...above, asked]) {
     if (program !== asked && program.ran === program.text.value) continue;
     if (await run(program, asked)) continue;
     if (program !== asked) {

@@ -354,6 +354,23 @@ def check_exercise_without_python_says_what_to_do(page: Page) -> None:
         expect(exercise.text).to_have_value("x = 3")
 
 
+def check_playground_runs_in_the_page(page: Page) -> None:
+    """Check a run with a kill, and that the button ends an endless one."""
+    page.goto(page.url.replace(LESSON, "/playground.html"))
+    place = page.locator(".playground")
+    run, stop = (place.locator(f"button[name={name}]") for name in ("run", "stop"))
+    place.locator("[name=fault]").select_option("kill")
+    run.click()
+    expect(place).to_contain_text("From step 2 on it does not continue", timeout=TIMEOUT)
+    expect(place).to_contain_text("The callback StopAfter violates 2 of 10 invariants.")
+    place.locator("[name=code]").fill("while True: pass")
+    run.click()
+    expect(place.get_by_role("status")).to_have_text("Working …", timeout=TIMEOUT)
+    stop.click()
+    expect(place.get_by_role("status")).to_contain_text("Stopped.")
+    expect(stop).to_be_hidden()
+
+
 CHECKS: tuple[Callable[[Page], None], ...] = (
     check_earlier_programs_run_first,
     check_only_changed_programs_run_again,
@@ -375,6 +392,7 @@ EXERCISE_CHECKS: tuple[Callable[[Page], None], ...] = (
     check_exercise_by_keyboard,
     check_refused_storage_is_reported,
     check_exercise_without_python_says_what_to_do,
+    check_playground_runs_in_the_page,
 )
 
 

@@ -2,7 +2,8 @@
 
 Each page is opened once from a local server, and shown on a wide and a narrow screen, light and
 dark. Reported are script errors, missing files, requests to other hosts, broken links, content that
-is wider than the screen, and images without a description.
+is wider than the screen, images without a description, and slides of a lesson that do not fit the
+screen or have two programs or pictures.
 """
 
 import argparse
@@ -58,6 +59,14 @@ OVERFLOW = """() => {
     .filter(e => e.getBoundingClientRect().right > width + 1 && !hidden(e.parentElement))
     .map(e => e.outerHTML.slice(0, 80)).slice(0, 3);
 }"""
+SCREENS = ((1280, 720), (390, 844))  # for slides
+HAS_SLIDES = """() => document.querySelector('script[src$="slides.js"]') !== null"""
+BAD_SLIDES = """() => [...document.querySelectorAll("article > section")].filter(slide => {
+  const count = kind => slide.querySelectorAll(`:scope > :is(${kind})`).length;
+  const pictures = ".printed, .formula, figure, svg, img, iframe, .output, .exercise";
+  return slide.clientHeight > innerHeight || slide.scrollHeight > slide.clientHeight + 1
+    || count(".highlight:not(.printed)") > 1 || count(pictures) > 1;
+}).map(slide => slide.innerText.slice(0, 80))"""
 
 
 class Contents(TypedDict):
@@ -177,6 +186,17 @@ def check_page(page: Page, path: str, findings: Findings) -> None:
             page.emulate_media(color_scheme=scheme)
             for element in cast("list[str]", page.evaluate(OVERFLOW)):
                 findings.report(path, f"wider than {width} pixels: {element}")
+    if page.evaluate(HAS_SLIDES):
+        check_slides(page, path, findings)
+
+
+def check_slides(page: Page, path: str, findings: Findings) -> None:
+    """Show the slides of a lesson with each size of the screen."""
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{findings.origin}{path}?slides", timeout=LOAD_TIMEOUT)
+        for slide in cast("list[str]", page.evaluate(BAD_SLIDES)):
+            findings.report(path, f"a slide does not fit {width} x {height} pixels: {slide}")
 
 
 def main() -> int:

@@ -2,9 +2,13 @@
 
 A fence `source` names a definition of minispore, and optionally texts in the first and last line to
 show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
-is inserted after it; SVG and HTML output is embedded. Programs are marked for the script that lets
-readers run them again. The pages of the course are run, and pages with `run: true` in their front
-matter. A translation shows the outputs of its English page.
+is inserted after it; SVG and HTML output is embedded. A fence `law` (laws.py) becomes a program
+that is run alone. Programs are marked for the script that lets readers run them again. The pages of
+the course are run, and pages with `run: true` in their front matter. A translation shows the
+outputs of its English page.
+
+The size of a lesson, which is computed, is added below its title, and to each row that links to it
+of the tables of the pages `learn/index.md` and `learn/teaching.md`.
 """
 
 import re
@@ -12,14 +16,20 @@ from collections.abc import Mapping
 from html import escape
 from typing import Protocol
 
+import laws
 from hypothesis import settings
-from languages import english, say
+from languages import SUFFIX, below_title, english, say
 
+from minispore._course.effort import effort
 from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
+TABLE = re.compile(r"^\|.*\n\|[-|: ]+\n(?:\|.*\n)+", flags=re.MULTILINE)
+LESSON = re.compile(r"\((\d\d)-[\w-]+\.md\)")
+LESSON_PAGE = re.compile(r"learn/(\d\d)-")
+TABLES_OF_LESSONS = ("learn/index.md", "learn/teaching.md")
 FENCE = re.compile(
-    r"^```(source|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?",
+    r"^```(source|law|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?",
     flags=re.MULTILINE | re.DOTALL,
 )
 
@@ -51,9 +61,27 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     if not is_run(page.file.src_uri, page.meta):
         return markdown
     name = page.file.src_uri
-    if english(name) != name:
-        return translated(markdown, name)
-    return filled(markdown, name)
+    if english(name) in TABLES_OF_LESSONS:
+        markdown = TABLE.sub(lambda match: with_sizes(match[0], name), markdown)
+    text = filled(markdown, name) if english(name) == name else translated(markdown, name)
+    if (number := LESSON_PAGE.match(name)) is not None:
+        sentence = effort(int(number[1])).sentence("zh" if name.endswith(SUFFIX) else "en")
+        text = below_title(text, f"*{sentence}*{{ .effort }}")
+    return text
+
+
+def with_sizes(table: str, page: str) -> str:
+    """Return a table with the sizes of the lessons to which its rows link, if there are any."""
+    if LESSON.search(table) is None:
+        return table
+    header, line, *rows = table.splitlines()
+    cells = [f"{header} {say('minutes: reading + exercise', page)} | {say('difficulty', page)} |"]
+    cells.append(f"{line}---|---|")
+    for row in rows:
+        sizes = [effort(int(match[1])) for match in LESSON.finditer(row)]
+        minutes = ", ".join(each.minutes for each in sizes)
+        cells.append(f"{row} {minutes} | {', '.join(each.difficulty for each in sizes)} |")
+    return "\n".join(cells) + "\n"
 
 
 def is_run(name: str, meta: Mapping[str, object]) -> bool:
@@ -82,14 +110,19 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "source":
             return source(match[2])
         count += 1
-        printed = output(match[2], f"{name}, program {count}", match[3])
-        # A reader's browser has no other libraries.
-        kind = ".python .program" if match[3] is None else ".python"
-        return f"``` {{ {kind} }}\n{match[2]}```{format_output(printed)}"
+        # A reader's browser has no other libraries than numpy.
+        attributes = ".python .program" if match[3] is None else ".python"
+        program, space = match[2], namespace
+        if match[1] == "law":
+            program, file, lines = laws.program(match[2])
+            space = dict[str, object](__name__="__main__")
+            attributes += f' .law title="{file}" hl_lines="{lines}"'
+        printed = output(program, f"{name}, program {count}", space, match[3])
+        return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
 
-    def output(program: str, title: str, recorded: str | None) -> str:
+    def output(program: str, title: str, space: dict[str, object], recorded: str | None) -> str:
         try:
-            printed = printed_by(program, title, namespace)
+            printed = printed_by(program, title, space)
         except ModuleNotFoundError:
             if recorded is None:
                 raise

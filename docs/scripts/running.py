@@ -15,10 +15,14 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-# The scripts, and the classes with which lessons.py marks a program, exercises.py an exercise. Each
-# script uses what those above it have made.
+from minispore._course.playground import part
+
+# The scripts, and the classes with which lessons.py marks a program, exercises.py an exercise and
+# playground.py its form. Each script uses what those above it have made.
+KEYS = "assets/editor.js"
 SCRIPTS = {
-    "assets/run.js": ('class="program ', 'class="exercise"'),
+    KEYS: ('class="program ', 'class="exercise"', 'class="playground"'),
+    "assets/run.js": ('class="program ', 'class="exercise"', 'class="playground"'),
     "assets/exercise.js": ('class="exercise"',),
     "assets/slides.js": ('class="exercise"',),
 }
@@ -28,7 +32,8 @@ PACKAGES = ("minispore", "tqdm")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the archive to the site."""
+    """Add the archive to the site, and the script that `minispore play` also uses."""
+    files.append(File.generated(config, KEYS, content=part("editor.js")))
     files.append(File.generated(config, ARCHIVE, content=archive(PACKAGES)))
     return files
 

@@ -6,8 +6,8 @@ docstrings.
 
 A fence `functions` names one definition in each line, as `file.py: Class.method`, or with the
 folder in which exactly one file has it, as `folder: Class.method`; the files are those of the
-package, or `tests/…`. It is replaced by the source of these definitions without their docstrings,
-each under a link to its file.
+package, `tests/…` or `benchmarks/…`. It is replaced by the source of these definitions without
+their docstrings, each under a link to its file.
 """
 
 import ast
@@ -118,7 +118,7 @@ def file_of(place: str, name: str) -> str:
 
 def folder_of(place: str) -> Path:
     """Return the folder to which a place belongs."""
-    return ROOT if place.startswith("tests/") else PACKAGE
+    return ROOT if place.startswith(("tests/", "benchmarks/")) else PACKAGE
 
 
 def as_fence(file: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The command line: `minispore train`, `eval`, `predict`, `info`, `download`, `learn`, `trace`."""
+"""The command line: `minispore train`, `learn`, `play` and the other commands."""
 
 import os
 import sys
@@ -72,6 +72,11 @@ def _perform(arguments: Arguments) -> int:
                 inspection.predict(arguments)
             case _:
                 inspection.info(arguments)
+        return 0
+    if arguments.command == "play":
+        from minispore._cli.playing import play
+
+        play(arguments)
         return 0
     from minispore._cli import commands
 

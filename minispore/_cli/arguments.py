@@ -15,7 +15,7 @@ from minispore import __version__
 class Arguments(argparse.Namespace):
     """The arguments. The command determines which of them are set."""
 
-    command: Literal["train", "eval", "predict", "info", "download", "learn", "trace"]
+    command: Literal["train", "eval", "predict", "info", "download", "learn", "trace", "play"]
     words: list[str]  # of the command line
     # train
     data: str
@@ -44,14 +44,19 @@ class Arguments(argparse.Namespace):
         "solution",
         "reset",
         "status",
+        "sheet",
         "grade",
     ]
     number: int
     language: Literal["en", "zh"]
     form: Literal["table", "json", "csv"]
     jobs: int | None = None
+    variant: int | None = None
+    reports: Path | None = None
     # trace, together with out; eval, predict and info
     file: Path
+    # play
+    browser: bool
     # predict
     image: Path
     # eval, predict and info
@@ -112,6 +117,7 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     _add_download(commands.add_parser("download", help="fetch a data set"))
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
+    _add_play(commands.add_parser("play", help="try callbacks in small runs, in a browser"))
     if "_ARGCOMPLETE" in os.environ:
         # The shell asks what can be completed; the extra `completion` has the library.
         import_module("argcomplete").autocomplete(parser)
@@ -239,11 +245,12 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         ("solution", "show minispore's own source, after your solution has passed"),
         ("reset", "start an exercise again; your file is kept under another name"),
         ("status", "show your progress, and what is next"),
+        ("sheet", "show the teacher's sheet of a lesson"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name not in {"list", "run", "status"}:
             action.add_argument(
-                "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
+                "number", type=_integer(0, 99), metavar="N", help="the lesson's number"
             )
         if name == "read":
             action.add_argument(
@@ -252,7 +259,9 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
                 default="en",
                 help="English or Chinese (default: en)",
             )
-        if name not in {"list", "read"}:
+        if name == "start":
+            _add_variant(action)
+        if name not in {"list", "read", "sheet"}:
             action.add_argument(
                 "--folder",
                 type=_path,
@@ -275,11 +284,29 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             default="table",
             help=f"{form.upper()} instead of a table",
         )
+    _add_variant(grading)
+    grading.add_argument(
+        "--reports",
+        type=_path,
+        metavar="OUT",
+        default=argparse.SUPPRESS,
+        help="write feedback files, gradebooks and similar submissions into this folder",
+    )
     grading.add_argument(
         "--jobs",
         type=_POSITIVE,
         default=argparse.SUPPRESS,
         help="checks at the same time (default: half as many as there are cores)",
+    )
+
+
+def _add_variant(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--variant",
+        type=_integer(0, 9999),
+        metavar="SEED",
+        default=argparse.SUPPRESS,
+        help="the variant of the exercise, with other names and tasks",
     )
 
 
@@ -297,6 +324,17 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         metavar="PAGE",
         default=argparse.SUPPRESS,
         help="the page to write (default: FILE with the ending .html)",
+    )
+
+
+def _add_play(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Serve the callback playground on this computer, and open it in a browser: choose or write "
+        "callbacks, and see the events of a small run, with a stop, an exception or a kill in it. "
+        "Ctrl-C ends it."
+    )
+    parser.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="only print the address"
     )
 
 

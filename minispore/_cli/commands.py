@@ -44,10 +44,12 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.list_lessons()
             case "read":
                 text = commands.read(arguments.number, arguments.language)
-            case "notebook" | "start" | "hint" | "reset" | "solution":
+            case "sheet":
+                text = commands.sheet(arguments.number)
+            case "start" | "notebook" | "hint" | "reset" | "solution":
                 action = {
+                    "start": partial(commands.start, variant=arguments.variant),
                     "notebook": commands.notebook,
-                    "start": commands.start,
                     "hint": commands.hint,
                     "reset": commands.reset,
                     "solution": commands.solution,
@@ -65,7 +67,12 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.status(arguments.folder)
             case "grade":  # pragma: no branch (the parser accepts no other)
                 text, complete = commands.grade(
-                    arguments.folder, print_error, form=arguments.form, jobs=arguments.jobs
+                    arguments.folder,
+                    print_error,
+                    form=arguments.form,
+                    jobs=arguments.jobs,
+                    variant=arguments.variant,
+                    reports=arguments.reports,
                 )
                 if not complete:
                     print(text)

@@ -1,36 +1,44 @@
 """The actions of `minispore learn`, one function for each; they return the text to print."""
 
-import csv
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from io import StringIO
 from pathlib import Path
 from typing import Literal
 
 from minispore._course import CourseError, framework, grading, lessons, sandbox
+from minispore._course.effort import effort, with_effort
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
 from minispore._course.notebook import notebook as as_notebook
-from minispore._course.pages import page_text, terminal_text
+from minispore._course.pages import page_text, page_title, terminal_text
+from minispore._course.reports import as_csv, write_reports
 from minispore._course.sandbox import CheckResult
+from minispore._course.sheet import sheet as teacher_sheet
 from minispore._course.source import lines_of
-from minispore._course.workspace import Workspace
+from minispore._course.workspace import Workspace, variant_of
 from minispore.utils.atomic import atomic_write
 
 UNDECIDED = "Undecided: the check ended before it found a mistake."
 
 
 def list_lessons() -> str:
-    """Return a table of the lessons."""
-    rows = [["lesson", "title", "minutes", "you write", "page"]]
-    for number in lessons.names():
-        lesson = lessons.lesson(number)
-        kind = "code" if isinstance(lesson.exercise, CodeExercise) else "a check"
-        rows.append([str(number), lesson.title, str(lesson.minutes), kind, lessons.page(number)])
+    """Return a table of the lessons, in their order.
+
+    Raises:
+        CourseError: This installation has no pages.
+    """
+    rows = [["lesson", "title", "minutes", "difficulty", "you write", "page"]]
+    for number in [0, *lessons.names()]:
+        size, kind = effort(number), ""
+        if number:
+            is_code = isinstance(lessons.lesson(number).exercise, CodeExercise)
+            kind = "code" if is_code else "a check"
+        title = page_title(page_text(number))
+        rows.append([str(number), title, size.minutes, size.difficulty, kind, lessons.page(number)])
     return align_columns(rows)
 
 
@@ -40,7 +48,17 @@ def read(number: int, language: Literal["en", "zh"]) -> str:
     Raises:
         CourseError: See `page_text`.
     """
-    return terminal_text(page_text(number, language)).rstrip()
+    text = with_effort(page_text(number, language), number, language)
+    return terminal_text(text).rstrip()
+
+
+def sheet(number: int) -> str:
+    """Return the teacher's sheet of a lesson.
+
+    Raises:
+        CourseError: See `page_text`.
+    """
+    return teacher_sheet(number)
 
 
 def notebook(folder: Path, number: int) -> str:
@@ -59,13 +77,13 @@ def notebook(folder: Path, number: int) -> str:
     return f"The notebook: {file}\nTo open it: jupyter lab {file}"
 
 
-def start(folder: Path, number: int) -> str:
-    """Write an exercise into the folder.
+def start(folder: Path, number: int, variant: int | None = None) -> str:
+    """Write an exercise, or a variant of it, into the folder.
 
     Raises:
         CourseError: See `Workspace.start`.
     """
-    file = Workspace(folder).start(number)
+    file = Workspace(folder).start(number, variant)
     return (
         f"Your exercise: {file}\n"
         f"Read {lessons.page(number)} (or: minispore learn read {number}), write the missing code, "
@@ -99,7 +117,9 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
     Raises:
         CourseError: The exercise was not started, or the progress file is damaged.
     """
-    result = run_check(folder, number, sandbox.check)
+    result = run_check(
+        folder, number, lambda n, file: sandbox.check(n, file, variant=variant_of(file))
+    )
     verdict = result.verdict
     parts = [f"Your code printed:\n{text}\n"] if (text := result.printed.rstrip()) else []
     parts += verdict.lines
@@ -209,13 +229,14 @@ def solution(folder: Path, number: int) -> str:
     """Return minispore's source of what a lesson asks for.
 
     Raises:
-        CourseError: The learner's own solution has not passed, or the progress file is damaged.
+        CourseError: There is no such lesson, or the learner's own solution has not passed, or the
+            progress file is damaged.
     """
+    exercise = lessons.lesson(number).exercise
     if not Workspace(folder).progress(number).passed:
         raise CourseError(
             f"lesson {number} is not solved yet; for a hint: minispore learn hint {number}"
         )
-    exercise = lessons.lesson(number).exercise
     return "\n\n".join(lines_of(exercise.module, name)[1] for name in exercise.tasks)
 
 
@@ -250,18 +271,31 @@ def grade(
     *,
     form: Literal["table", "json", "csv"],
     jobs: int | None,
+    variant: int | None = None,
+    reports: Path | None = None,
 ) -> tuple[str, bool]:
     """Grade a class; return the grades in one of three forms, and whether all checks were made.
+
+    Args:
+        folder: As in `grading.grade`, like the next two.
+        report: Receives lines.
+        form: The form of the grades.
+        jobs: The number of checks that run at the same time.
+        variant: The seed of the variants that were to be solved.
+        reports: The folder for the files of `write_reports`.
 
     Raises:
         CourseError: See `grading.grade`.
     """
-    grades, complete = grading.grade(folder, report, jobs=jobs)
+    grades, complete = grading.grade(folder, report, jobs=jobs, variant=variant)
+    if reports is not None:
+        for pair in write_reports(folder, reports, grades):
+            alike = f"{pair.one} and {pair.other} are similar: {pair.similarity:.2f}"
+            report(f"lesson {pair.lesson}: {alike}")
+        report(f"The reports are in {reports}")
     if form == "json":
         return json.dumps(grading.as_record(grades), indent=2), complete
     rows = grading.as_rows(grades)
     if form == "table":
         return align_columns(rows), complete
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().rstrip("\n"), complete
+    return as_csv(rows).rstrip("\n"), complete

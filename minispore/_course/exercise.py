@@ -1,7 +1,7 @@
 """The parts of a lesson: properties, exercises, implementations to judge, hints."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias, TypeVar
@@ -51,6 +51,23 @@ class Property:
 
 
 @dataclass(frozen=True)
+class Contract:
+    """Another contract of an exercise, for a variant.
+
+    Attributes:
+        task: The function or method of which it is the contract.
+        text: What differs from the task of the page, as a sentence.
+        changes: Changes of the shipped source that make it a solution.
+        properties: The properties of a correct solution.
+    """
+
+    task: str
+    text: str
+    changes: tuple[Bug, ...]
+    properties: tuple[Property, ...]
+
+
+@dataclass(frozen=True)
 class CodeExercise:
     """An exercise in which a part of minispore is rewritten.
 
@@ -62,6 +79,8 @@ class CodeExercise:
         from_empty: Whether the learner writes the classes named in `tasks` from an empty file;
             otherwise the file has the shipped source without the bodies.
         continues: The lesson whose file the learner continues.
+        contracts: Other contracts, for the variants.
+        names: In a variant, its name for each name of the page.
     """
 
     module: str
@@ -70,6 +89,8 @@ class CodeExercise:
     bugs: tuple[Bug, ...]
     from_empty: bool = False
     continues: int | None = None
+    contracts: tuple[Contract, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def bugs(where: str, *changes: tuple[str, str, str]) -> tuple[Bug, ...]:
@@ -161,6 +182,7 @@ class TestExercise:
         task: The task.
         correct: The implementations that it must accept.
         wrong: The implementations that it must reject.
+        names: In a variant, its name for each name of the page.
     """
 
     __test__ = False  # not a test class, whatever its name looks like to pytest
@@ -170,6 +192,7 @@ class TestExercise:
     task: str
     correct: tuple[Implementation, ...]
     wrong: tuple[Implementation, ...]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def tasks(self) -> Mapping[str, str]:
@@ -183,13 +206,11 @@ class Lesson:
 
     Attributes:
         title: The title of its page.
-        minutes: The time that it takes.
         exercise: The exercise.
         hints: The hints as paragraphs, each more specific than the one before.
     """
 
     title: str
-    minutes: int
     exercise: CodeExercise | TestExercise
     hints: str
 

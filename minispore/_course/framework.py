@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -27,10 +27,14 @@ from minispore import drawing, nn
 from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import describe_error
 from minispore._course.grading import align_columns
+from minispore._course.proxy import Triggered
+from minispore._course.solutions import backward
+from minispore._course.solutions.periodic import Periodic
 from minispore._course.verdict import load
-from minispore._course.workspace import Workspace
+from minispore._course.workspace import Workspace, variant_of
 from minispore.common import Tensor, set_seed
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
+from minispore.engine import graph
 from minispore.train import Callback, LambdaCallback, Model, RunContext
 from minispore.train.summary import SummaryRecord, read_events
 from minispore.utils.arrays import Float32Array, UInt8Array
@@ -43,7 +47,7 @@ _SAMPLE_SECONDS = 0.01
 _Labelled: TypeAlias = tuple[UInt8Array, UInt8Array]
 _PACKAGE = str(Path(__file__).parents[1])
 _TRAINING_IMAGES, _TEST_IMAGES, _EPOCHS, _BATCH = 6000, 1000, 4, 50
-_LOGS = frozenset({9, 10, 11, 12})  # each continues the class `RunLog` of the one before
+_LOGS = frozenset({9, 10, 11})  # each continues the class `RunLog` of the one before
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ MILESTONES = (
     Milestone("modules", (6,), "Your code finds the parameters of every network."),
     Milestone("the optimizer", (7,), "Your formula takes every step."),
     Milestone("the training loop", (8,), "Your loop trains: it emits every event of this run."),
-    Milestone("callbacks", tuple(sorted(_LOGS)), "Your callbacks see, decide and remember."),
+    Milestone("callbacks", (*sorted(_LOGS), 12), "Your callbacks see, decide and remember."),
     Milestone("event files", (13,), "The loss curve was written and read by your code."),
     Milestone("normalization", (15,), "Your rule would run on a GPU as it is."),
 )
@@ -116,6 +120,8 @@ class Run:
 def solved_files(folder: Path) -> dict[int, Path]:
     """Return the file of each lesson that is solved and belongs to the framework.
 
+    A variant has other names or another contract than the framework relies on.
+
     Raises:
         CourseError: The progress file is damaged.
     """
@@ -124,7 +130,7 @@ def solved_files(folder: Path) -> dict[int, Path]:
     return {
         number: file
         for number, file in files.items()
-        if file.is_file() and workspace.progress(number).passed
+        if file.is_file() and workspace.progress(number).passed and variant_of(file) is None
     }
 
 
@@ -242,16 +248,54 @@ def _substitute(
                             replace(each, name, part.counted(value))
             return
         if inspect.isfunction(function := vars(theirs).get(method)):
-            replace(original, method, part.counted(function))
+            for owner in (original, theirs):
+                replace(owner, method, part.counted(function))
             return
     elif callable(theirs):
         counted = part.counted(theirs)
+        substitutes = {id(theirs): counted, **_in_the_package(original, counted)}
         for module in modules:
             for name, value in list(vars(module).items()):
-                if value is theirs or value is original:
-                    replace(module, name, counted)
+                if id(value) in substitutes:
+                    replace(module, name, substitutes[id(value)])
         return
     raise CourseError(f"Lesson {part.lesson}: the file does not define {part.name}.")
+
+
+def _in_the_package(
+    original: object, counted: Callable[..., object]
+) -> dict[int, Callable[..., object]]:
+    """Return what replaces functions of the package, by their ids."""
+    if original is backward.backward_pass:
+        return {id(graph.backward_pass): _as_in_the_engine(counted)}
+    return {id(original): counted}
+
+
+def _as_in_the_engine(backward_pass: Callable[..., object]) -> Callable[..., object]:
+    """Return a `backward_pass` of lesson 1 with the arguments of the engine's."""
+
+    def of_inputs(
+        seeds: Iterable[tuple[graph.Node, object]],
+        inputs: Collection[int],
+        first_number: int,
+        get_pullbacks: Callable[[graph.Node], Iterable[object]],
+        _: object,
+    ) -> dict[int, object]:
+        def edges(node: graph.Node) -> list[tuple[graph.Node, object]]:
+            if node.number in inputs:
+                return []
+            return [
+                (parent, pullback)
+                for parent, pullback in zip(node.parents, get_pullbacks(node), strict=True)
+                if parent is not None
+                and pullback is not None
+                and (parent.number >= first_number or parent.number in inputs)
+            ]
+
+        found = cast("dict[int, object]", backward_pass(seeds, edges))
+        return {number: found[number] for number in found if number in inputs}
+
+    return of_inputs
 
 
 def _module(number: int) -> str:
@@ -307,7 +351,7 @@ class _Losses(Callback):
         return [cast("float", value.content) for event in events for value in event.values]
 
 
-class _Progress(Callback):
+class _Progress(Triggered):
     """Reports an epoch when it is triggered."""
 
     def __init__(self, report: Callable[[str], object]) -> None:
@@ -392,18 +436,18 @@ def _callbacks(
     works: dict[int, ModuleType], folder: Path, progress: "_Progress"
 ) -> Iterator[Callback]:
     """Yield the learner's callbacks, and the one that reports the progress."""
-    number = _last_log(works)
-    periodic: object = vars(works[12]).get("Periodic") if number == 12 else None
-    if number:
+    if number := _last_log(works):
         make: object = vars(works[number])["RunLog"]
         assert callable(make)
         arguments: dict[str, object] = {"patience": _EPOCHS} if number >= 10 else {}
         if number >= 11:
             arguments["path"] = str(folder / "losses.txt")
         yield _callback(make(**arguments))
-    each_epoch = LambdaCallback(on_train_epoch_end=progress.trigger)
-    # The learner's trigger decides when the progress is reported.
-    yield _callback(periodic(progress, every_k_epochs=1)) if callable(periodic) else each_epoch
+    # The learner's methods decide when the progress is reported. They may call `super()`, so they
+    # need an object of the learner's class.
+    chosen: object = vars(works[12])["Periodic"] if 12 in works else Periodic
+    assert callable(chosen)
+    yield _callback(chosen(progress, every_k_epochs=1, at_end=True))
 
 
 def _callback(value: object) -> Callback:

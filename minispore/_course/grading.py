@@ -18,7 +18,11 @@ _POLL_SECONDS = 0.2
 
 
 def grade(
-    folder: Path, report: Callable[[str], object], *, jobs: int | None = None
+    folder: Path,
+    report: Callable[[str], object],
+    *,
+    jobs: int | None = None,
+    variant: int | None = None,
 ) -> tuple[Grades, bool]:
     """Check all submissions.
 
@@ -29,6 +33,7 @@ def grade(
             subfolder `minispore-course`.
         report: Receives a line after each check.
         jobs: The number of checks that run at the same time; by default half the number of cores.
+        variant: The seed of the variants that were to be solved, None for the page's exercises.
 
     Returns:
         The results by submission folder and lesson, and whether all checks were made; lessons that
@@ -49,7 +54,7 @@ def grade(
         (name, number, file)
         for name in names
         for number in lessons.names()
-        if (file := _submitted_file(folder / name, number)) is not None
+        if (file := submitted_file(folder / name, number)) is not None
     ]
     grades: dict[str, dict[int, CheckResult]] = {name: {} for name in names}
     for name, number, _ in files:
@@ -58,7 +63,8 @@ def grade(
     with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 1) // 2)) as pool:
         try:
             futures = {
-                pool.submit(_check, folder, file, n, stop): (name, n) for name, n, file in files
+                pool.submit(_check, folder, file, n, variant, stop): (name, n)
+                for name, n, file in files
             }
             pending = set(futures)
             while pending:
@@ -67,7 +73,9 @@ def grade(
                 for future in done:
                     name, number = futures[future]
                     result = grades[name][number] = future.result()
-                    report(f"{name}, lesson {number}: {_cell(result)} ({result.seconds:.1f} s)")
+                    report(
+                        f"{name}, lesson {number}: {result_text(result)} ({result.seconds:.1f} s)"
+                    )
         except KeyboardInterrupt:
             return grades, False
         finally:
@@ -76,18 +84,24 @@ def grade(
     return grades, True
 
 
-def _check(folder: Path, file: Path, number: int, stop: Event) -> CheckResult:
-    if file.resolve() != folder.resolve() / file.relative_to(folder):
+def _check(folder: Path, file: Path, number: int, variant: int | None, stop: Event) -> CheckResult:
+    if is_linked(folder, file):
         # It may be the teacher's file, whose lines the feedback would quote, or another learner's.
         return _undecided(f"{file.name} is not checked: its path contains a symbolic link.")
-    return check(number, file, stop=stop)
+    return check(number, file, variant=variant, stop=stop)
+
+
+def is_linked(folder: Path, file: Path) -> bool:
+    """Return whether the path of a submitted file contains a symbolic link."""
+    return file.resolve() != folder.resolve() / file.relative_to(folder)
 
 
 def _undecided(reason: str) -> CheckResult:
     return CheckResult(Verdict(False, (reason,), undecided=True), "", 0.0)
 
 
-def _submitted_file(submission: Path, number: int) -> Path | None:
+def submitted_file(submission: Path, number: int) -> Path | None:
+    """Return the file of a submission for a lesson, None if there is none."""
     for folder in (submission, submission / "minispore-course"):
         file = Workspace(folder).file(number)
         if file.is_file():
@@ -108,7 +122,7 @@ def as_rows(grades: Grades) -> list[list[str]]:
     numbers = sorted({number for results in grades.values() for number in results})
     rows = [["submission", *map(str, numbers), "passed"]]
     for name, results in grades.items():
-        cells = [_cell(results.get(number)) for number in numbers]
+        cells = [result_text(results.get(number)) for number in numbers]
         rows.append([name, *cells, str(_passed(results))])
     return rows
 
@@ -117,7 +131,8 @@ def _passed(results: Mapping[int, CheckResult]) -> int:
     return sum(each.verdict.passed for each in results.values())
 
 
-def _cell(result: CheckResult | None) -> str:
+def result_text(result: CheckResult | None) -> str:
+    """Return a result as a word or a fraction; "-" without one."""
     if result is None:
         return "-"
     verdict = result.verdict

@@ -35,6 +35,23 @@ _DRAWING = re.compile(
 _FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 
 
+def page_source(number: int, language: Literal["en", "zh"] = "en") -> str:
+    """Return the text of the file of a lesson's page; 0 is the first page, without an exercise.
+
+    Raises:
+        CourseError: There is no such lesson, or this installation has no pages, or the lesson has
+            none in this language.
+    """
+    page = Path(lessons.page(number)).with_suffix(".md" if language == "en" else f".{language}.md")
+    here = Path(__file__)
+    # In a wheel the pages are in this package.
+    files = [here.with_name("pages") / page.name, here.parents[2] / page]
+    file = next((each for each in files if each.is_file()), None)
+    if file is None:
+        raise CourseError(f"this installation has no page {page.name}")
+    return file.read_text("utf-8")
+
+
 def page_text(number: int, language: Literal["en", "zh"] = "en") -> str:
     """Return the page of a lesson as Markdown, with the quoted source.
 
@@ -46,15 +63,12 @@ def page_text(number: int, language: Literal["en", "zh"] = "en") -> str:
         >>> page_text(8).splitlines()[0]
         '# The training loop and its callback hooks'
     """
-    lessons.lesson(number)
-    page = Path(lessons.page(number)).with_suffix(".md" if language == "en" else f".{language}.md")
-    here = Path(__file__)
-    # In a wheel the pages are in this package.
-    files = [here.with_name("pages") / page.name, here.parents[2] / page]
-    file = next((each for each in files if each.is_file()), None)
-    if file is None:
-        raise CourseError(f"this installation has no page {page.name}")
-    return with_quotes(file.read_text("utf-8"))
+    return with_quotes(page_source(number, language))
+
+
+def page_title(page: str) -> str:
+    """Return the title of a page."""
+    return page.partition("\n")[0].removeprefix("# ")
 
 
 def with_quotes(page: str) -> str:

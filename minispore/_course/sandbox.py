@@ -52,6 +52,7 @@ def check(
     number: int,
     work: Path,
     *,
+    variant: int | None = None,
     cpu_seconds: float = CPU_SECONDS,
     seconds: float = SECONDS,
     megabytes: int = MEGABYTES,
@@ -66,6 +67,7 @@ def check(
     Args:
         number: The number of the lesson.
         work: The file.
+        variant: The seed of the variant, None for the exercise of the page.
         cpu_seconds: The limit of CPU time, on systems that have one.
         seconds: The limit of wall time.
         megabytes: The memory limit.
@@ -86,7 +88,7 @@ def check(
             text = f"{work.name} cannot be read: {error.strerror}."
             return CheckResult(Verdict(False, (text,), undecided=True), "", 0.0)
         secret = secrets.token_hex()
-        arguments = [number, copy, cpu_seconds, megabytes]
+        arguments = [number, "" if variant is None else variant, copy, cpu_seconds, megabytes]
         status, text, printed = _run(
             [str(each) for each in arguments], secret, working_folder, seconds, stop or Event()
         )

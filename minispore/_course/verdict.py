@@ -23,6 +23,7 @@ from minispore._course.counterexamples import (
     time_limit,
 )
 from minispore._course.exercise import CodeExercise, Implementation, TestExercise
+from minispore._course.variants import restore_names
 from minispore.utils.atomic import open_regular_file
 
 # Of CPU time, for the import of a file, and for the learner's check of one implementation.
@@ -135,7 +136,7 @@ def check_own_work(exercise: CodeExercise | TestExercise, path: Path) -> None:
     Raises:
         CourseError: It does.
     """
-    asked = {part for name in exercise.tasks for part in name.split(".")}
+    asked = {part for name in [*exercise.tasks, *exercise.names] for part in name.split(".")}
     earlier = exercise.continues if isinstance(exercise, CodeExercise) else None
     allowed = None if earlier is None else lessons.lesson(earlier).exercise.module
     with open(path, "rb", opener=open_regular_file) as file:
@@ -174,6 +175,7 @@ def evaluate_submission(
     for name in exercise.tasks:
         if not _defines(work, name):
             return Verdict(False, (f"The file does not define {name}.",), 0, total)
+    restore_names(work, exercise.names)
     try:
         if isinstance(exercise, CodeExercise):
             return _check_properties(exercise, work, speedup, report)

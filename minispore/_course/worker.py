@@ -9,21 +9,29 @@ import signal
 import sys
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO
 
-from minispore._course.lessons import lesson
+from minispore._course.lessons import exercise as exercise_of
+from minispore._course.variants import renamed
 from minispore._course.verdict import Verdict, judge
 
 
 def main(
-    number: int, work: Path, seconds: float, megabytes: int, secret: str, results: IO[str]
+    number: int,
+    variant: int | None,
+    work: Path,
+    seconds: float,
+    megabytes: int,
+    secret: str,
+    results: IO[str],
 ) -> None:
     """Check a file, and write what is known of the verdict after each property.
 
     Args:
         number: The number of the lesson.
+        variant: The seed of the variant, None for the exercise of the page.
         work: The learner's file.
         seconds: The limit of CPU time; when it is over, a stack trace is written.
         megabytes: The memory limit.
@@ -32,10 +40,12 @@ def main(
     """
 
     def report(verdict: Verdict, is_final: bool = False) -> None:
+        lines = tuple(renamed(line, exercise.names) for line in verdict.lines)
+        verdict = replace(verdict, lines=lines)
         results.write(f"{secret}{json.dumps([is_final, asdict(verdict)])}\n")
         results.flush()
 
-    exercise = lesson(number).exercise
+    exercise = exercise_of(number, variant)
     _limit_memory(megabytes)
     _limit_time(seconds, results)
     verdict = judge(exercise, work, report, memory=f"{megabytes} MB of memory")
@@ -86,7 +96,8 @@ def _end_with(parent: int, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _, number, work, seconds, megabytes = sys.argv
+    _, number, variant, work, seconds, megabytes = sys.argv
+    seed = int(variant) if variant else None
     secret = sys.stdin.readline().strip()
     # The learner's file has no input; the pipe closes when its parent ends.
     parent = os.dup(0)
@@ -95,4 +106,4 @@ if __name__ == "__main__":
     # What the learner's file prints goes to the other pipe.
     with open(os.dup(1), "w", encoding="utf-8") as results:
         os.dup2(2, 1)
-        main(int(number), Path(work), float(seconds), int(megabytes), secret, results)
+        main(int(number), seed, Path(work), float(seconds), int(megabytes), secret, results)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import cast
 from minispore._course import CourseError, lessons
 from minispore._course.exercise import CodeExercise
 from minispore._course.source import stub
+from minispore._course.variants import renamed
 from minispore.train.resume import read_dict_field, read_field
 from minispore.utils.atomic import atomic_write, open_regular_file
 
 _FORMAT = 1
 _CALLER = "minispore learn"
+_EXAMPLES = re.compile(r'\n\n +Examples:\n(?:(?!""").)*?(?=\n\n +To do:)', flags=re.DOTALL)
 
 
 @dataclass
@@ -52,25 +55,25 @@ class Workspace:
         lessons.lesson(number)
         return self.path / f"{lessons.names()[number]}.py"
 
-    def start(self, number: int) -> Path:
-        """Write the file of a lesson's exercise.
+    def start(self, number: int, variant: int | None = None) -> Path:
+        """Write the file of a lesson's exercise, or of a variant of it.
 
         Raises:
             CourseError: There is no such lesson, or its file already exists.
         """
         file = self.file(number)
-        text = exercise_file(number)
+        text = exercise_file(number, variant)
         if file.exists():
             raise CourseError(
                 f"{file} already exists; to start over: minispore learn reset {number}"
             )
         progress = self._read_progress()
-        exercise = lessons.lesson(number).exercise
+        exercise = lessons.exercise(number, variant)
         earlier = exercise.continues if isinstance(exercise, CodeExercise) else None
         if earlier is not None:
             own = self.file(earlier)
             is_solved = progress.get(earlier, Progress()).passed and own.is_file()
-            text += _without_docstring(own) if is_solved else _continuation(earlier)
+            text += _without_docstring(own) if is_solved else _continuation(earlier, variant)
         self.path.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as out:
             out.write(text.encode())
@@ -100,8 +103,9 @@ class Workspace:
         while kept.exists():
             count += 1
             kept = file.with_suffix(f".py.bak{count}")
+        seed = variant_of(file)
         file.rename(kept)
-        self.start(number)
+        self.start(number, seed)
         return file, kept
 
     def hint(self, number: int) -> tuple[int, str]:
@@ -163,25 +167,34 @@ def _without_docstring(file: Path) -> str:
     return "\n" + "\n".join(lines).strip("\n") + "\n"
 
 
-def _continuation(earlier: int) -> str:
+def _continuation(earlier: int, variant: int | None) -> str:
     """Return code that continues minispore's solution of an earlier lesson."""
-    exercise = lessons.lesson(earlier).exercise
-    return "".join(
+    exercise = lessons.exercise(earlier, variant)
+    text = "".join(
         f"\nfrom {exercise.module} import {name} as Lesson{earlier}  # not solved yet\n\n\n"
         f'class {name}(Lesson{earlier}):\n    """Continues the solution of lesson {earlier}."""\n'
-        for name in exercise.tasks
+        for name in lessons.lesson(earlier).exercise.tasks
     )
+    return renamed(text, exercise.names)
 
 
-def exercise_file(number: int) -> str:
+def variant_of(file: Path) -> int | None:
+    """Return the variant that a file was started for, None for the exercise of the page."""
+    with open(file, encoding="utf-8", errors="replace", opener=open_regular_file) as stream:
+        match = re.match(r'"""Lesson \d+, variant (\d+):', stream.readline())
+    return int(match[1]) if match else None
+
+
+def exercise_file(number: int, variant: int | None = None) -> str:
     """Return the initial text of an exercise file, without the code that it continues.
 
     Raises:
         CourseError: There is no such lesson.
     """
-    lesson = lessons.lesson(number)
+    lesson, exercise = lessons.lesson(number), lessons.exercise(number, variant)
+    title = f"Lesson {number}" if variant is None else f"Lesson {number}, variant {variant}"
     head = f'''\
-"""Lesson {number}: {lesson.title}.
+"""{title}: {lesson.title}.
 
 The page of the lesson is {lessons.page(number)}. In this folder's parent,
 
@@ -189,16 +202,22 @@ The page of the lesson is {lessons.page(number)}. In this folder's parent,
     minispore learn hint {number}     gives a hint, and a further one each time
 
 '''
-    if isinstance(lesson.exercise, CodeExercise) and lesson.exercise.from_empty:
+    if isinstance(exercise, CodeExercise) and exercise.from_empty:
         tasks = "\n\n".join(
-            textwrap.fill(f"{name}: {task}", 100) for name, task in lesson.exercise.tasks.items()
+            textwrap.fill(f"{name}: {task}", 100) for name, task in exercise.tasks.items()
         )
         return f'{head}\n{tasks}\n"""\n'
     head += """
 Write the missing code; do not change the names and the arguments.
 \"\"\"
 """
-    return f"{head}\n{stub(lesson.exercise.module, lesson.exercise.tasks)}"
+    old_names = lesson.exercise.tasks
+    tasks_of = dict(zip(old_names, exercise.tasks.values(), strict=True))
+    text = stub(exercise.module, tasks_of)
+    if isinstance(exercise, CodeExercise) and exercise.contracts and variant is not None:
+        # The examples in the docstrings are those of the page's contract.
+        text = re.sub(_EXAMPLES, "", text)
+    return f"{head}\n{renamed(text, exercise.names)}"
 
 
 def _read(content: dict[str, object]) -> dict[int, Progress]:

@@ -9,7 +9,7 @@ from minispore.utils.warn import warn_at_caller
 
 def check_eval_type(eval_type: object) -> None:
     """Raise TypeError unless `eval_type` is "classification" or "multilabel"."""
-    if eval_type not in ("classification", "multilabel"):
+    if not isinstance(eval_type, str) or eval_type not in ("classification", "multilabel"):
         raise TypeError(
             f"For '{caller()}', the argument 'eval_type' must be 'classification' or "
             f"'multilabel', but got {eval_type!r}."

@@ -39,6 +39,7 @@ from minispore.utils.checks import (
     as_items,
     caller,
     check_bool,
+    check_function,
     check_int,
     check_type,
     describe_value,
@@ -178,7 +179,7 @@ class Dataset:
         check_type(drop_remainder, bool, "drop_remainder")
         per_batch = None
         if per_batch_map is not None:
-            _check_function(per_batch_map, "per_batch_map")
+            check_function(per_batch_map, "per_batch_map")
             inputs, outputs = self._inputs_and_outputs(input_columns, output_columns)
             per_batch = PerBatch(per_batch_map, inputs, outputs)
         elif input_columns is not None or output_columns is not None:
@@ -270,7 +271,7 @@ class Dataset:
                 f"{bucket_batch_sizes}."
             )
         if element_length_function is not None:
-            _check_function(element_length_function, "element_length_function")
+            check_function(element_length_function, "element_length_function")
         elif len(columns) != 1:
             raise ValueError(
                 f"For '{caller()}', 'column_names' must be one column unless "
@@ -362,7 +363,7 @@ class Dataset:
             [1, 3]
         """
         check_workers(num_parallel_workers)
-        _check_function(predicate, "predicate")
+        check_function(predicate, "predicate")
         inputs, _ = self._inputs_and_outputs(input_columns, None)
         return Dataset(Filter(self._node, predicate, inputs))
 
@@ -801,13 +802,6 @@ def _check_count(count: object, argument: str) -> int:
             f"For '{caller()}', the argument '{argument}' must be -1 or above 0, but got 0."
         )
     return checked
-
-
-def _check_function(function: object, argument: str) -> None:
-    if not callable(function):
-        raise TypeError(
-            f"For '{caller()}', the argument '{argument}' must be a function, but got {function!r}."
-        )
 
 
 def _as_tuple_of(kind: type[T], one_or_several: object, argument: str) -> tuple[T, ...]:

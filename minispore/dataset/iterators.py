@@ -32,7 +32,7 @@ from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
 from minispore.utils.arrays import IndexArray
-from minispore.utils.checks import is_list, is_mapping, is_tuple
+from minispore.utils.checks import is_mapping, is_sequence, is_tuple, map_items
 
 T = TypeVar("T")
 
@@ -226,7 +226,7 @@ def tensors(row: Row) -> list[Tensor]:
     """Return a row's arrays as tensors that share their memory; strings as `arrays` does."""
     return [
         # A program that has columns of strings or dictionaries knows which they are.
-        cast("Tensor", _plain(as_argument(array), _as_tensor))
+        cast("Tensor", _with_plain_strings(as_argument(array), _as_tensor))
         if array.dtype.kind in "USO"
         else Tensor.from_numpy(array)
         for array in row
@@ -236,7 +236,7 @@ def tensors(row: Row) -> list[Tensor]:
 def arrays(row: Row) -> list[Array]:
     """Return a row's arrays in C order; dictionaries as dictionaries of arrays."""
     return [
-        cast("Array", _plain(as_argument(array), _as_array))
+        cast("Array", _with_plain_strings(as_argument(array), lambda value: value))
         if array.dtype.kind in "USO"
         else np.ascontiguousarray(array)
         if array.ndim
@@ -245,22 +245,14 @@ def arrays(row: Row) -> list[Array]:
     ]
 
 
-def _as_array(value: Array) -> object:
-    return value
-
-
 def _as_tensor(value: Array) -> object:
     return value if value.dtype.kind in "US" else Tensor.from_numpy(value)
 
 
-def _plain(value: object, convert: Callable[[Array], object]) -> object:
+def _with_plain_strings(value: object, convert: Callable[[Array], object]) -> object:
     """Return strings in an array of their length, and a dictionary with its leaves converted."""
-    if is_mapping(value):
-        return {key: _plain(item, convert) for key, item in value.items()}
-    if is_list(value):
-        return [_plain(item, convert) for item in value]
-    if is_tuple(value):
-        return tuple([_plain(item, convert) for item in value])
+    if is_mapping(value) or is_sequence(value):
+        return map_items(lambda item: _with_plain_strings(item, convert), value)
     array = as_element(value, "A value in a dictionary")
     if array.dtype.kind in "US":
         # The array of a block has room for its longest string.

@@ -235,7 +235,10 @@ class WeightedRandomSampler(BuiltinSampler):
     ) -> None:
         super().__init__(num_samples)
         check_type(replacement, bool, "replacement")
-        array = np.array(weights, np.float64)
+        try:
+            array = np.array(weights, np.float64)
+        except (TypeError, ValueError):
+            array = np.array(np.nan)
         if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any() or not array.any():
             raise ValueError(
                 "For 'WeightedRandomSampler', the argument 'weights' must be finite numbers, none "

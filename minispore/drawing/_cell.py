@@ -50,7 +50,7 @@ def draw_cell(cell: Cell) -> svg.Drawing:
             f"For 'draw_cell', the argument 'cell' can have {MAX_CELLS} cells, but it has {count}. "
             "Draw a part of it."
         )
-    root = _Tree().block("", "", cell)
+    root = _Tree().box("", "", cell)
     name = f"{type(cell).__name__}, {counted(count, 'cell')}"
     description = ". ".join(block.description() for block in root.all())
     return svg.picture(
@@ -75,7 +75,7 @@ class _Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Block:
+class _Box:
     """A box with lines of text and inner boxes.
 
     Attributes:
@@ -87,7 +87,7 @@ class _Block:
 
     path: str
     lines: list[_Line]
-    inner: list["_Block"]
+    inner: list["_Box"]
     sequence: bool
 
     @property
@@ -104,7 +104,7 @@ class _Block:
     def _gap(self) -> float:
         return _ARROW if self.sequence else _GAP
 
-    def all(self) -> Iterator["_Block"]:
+    def all(self) -> Iterator["_Box"]:
         """Yield this box and all boxes within it."""
         yield self
         for block in self.inner:
@@ -151,16 +151,16 @@ class _Tree:
         self._cells: dict[int, str] = {}
         self._parameters: dict[int, str] = {}
 
-    def block(self, path: str, name: str, cell: Cell) -> _Block:
+    def box(self, path: str, name: str, cell: Cell) -> _Box:
         kind = type(cell).__name__
         if id(cell) in self._cells:
             first = self._cells[id(cell)] or "the whole"
             lines = [_Line(f"{name}: {kind}", "", _NAME, bold=True), _Line(f"is {first}")]
-            return _Block(path, lines, [], sequence=False)
+            return _Box(path, lines, [], sequence=False)
         self._cells[id(cell)] = path
         start = f"{path}." if path else ""
         parameters = [self._parameter(start, n, p) for n, p in cell._own_parameters()]
-        inner = [self.block(f"{start}{n}", n, c) for n, c in cell._children()]
+        inner = [self.box(f"{start}{n}", n, c) for n, c in cell._children()]
         count = sum(parameter.size for parameter in cell.get_parameters())
         head = _Line(
             f"{name}: {kind}" if name else kind,
@@ -172,7 +172,7 @@ class _Tree:
         texts = wrap(settings, _LETTERS_PER_LINE, break_long_words=False)
         lines = [_Line(text, faint=True) for text in texts]
         sequence = isinstance(cell, SequentialCell)
-        return _Block(path, [head, *lines, *parameters], inner, sequence)
+        return _Box(path, [head, *lines, *parameters], inner, sequence)
 
     def _parameter(self, start: str, name: str, parameter: Parameter) -> _Line:
         first = self._parameters.setdefault(id(parameter), f"{start}{name}")

@@ -2,8 +2,14 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from minispore.drawing import _svg as svg
+
+Numbers: TypeAlias = Sequence[float] | npt.NDArray[np.floating | np.integer]
 
 _SIZE = 12.0
 _WIDTH, _HEIGHT = 330.0, 190.0
@@ -12,8 +18,8 @@ _KINDS = ("input", "gradient", "parameter")
 
 
 def draw_curves(
-    curves: Mapping[str, Sequence[float]],
-    x: Sequence[float] | None = None,
+    curves: Mapping[str, Numbers],
+    x: Numbers | Mapping[str, Numbers] | None = None,
     *,
     x_label: str = "step",
     y_label: str = "loss",
@@ -25,7 +31,7 @@ def draw_curves(
 
     Args:
         curves: The values of each curve by its name, which is written in its colour.
-        x: The position of each value; by default 1, 2, 3, …
+        x: The position of each value, or those of each curve by its name; by default 1, 2, 3, …
         x_label: What the horizontal axis shows.
         y_label: What the vertical axis shows.
         log: The logarithmic axes: "", "x", "y" or "xy".
@@ -34,8 +40,8 @@ def draw_curves(
         The text of an SVG file, a str with a method `save`.
 
     Raises:
-        ValueError: There is no curve or there are more than three, their lengths differ, no point
-            can be drawn, or `log` has another value.
+        ValueError: There is no curve or there are more than three, a curve has not as many values
+            as positions, no point can be drawn, or `log` has another value.
 
     Examples:
         >>> from minispore import drawing
@@ -52,26 +58,15 @@ def draw_curves(
         raise ValueError(
             f"For 'draw_curves', the argument 'log' must be '', 'x', 'y' or 'xy', but got {log!r}."
         )
-    length = len(next(iter(curves.values())))
-    positions = range(1, length + 1) if x is None else x
-    if any(len(values) != len(positions) for values in curves.values()):
-        lengths = ", ".join(str(len(values)) for values in curves.values())
-        raise ValueError(
-            "For 'draw_curves', the curves must have a value for each position, but there are "
-            f"{len(positions)} positions and {lengths} values."
-        )
-    # None where there is no point.
-    across = [_scaled(value, "x" in log) for value in positions]
-    along = [[_scaled(value, "y" in log) for value in values] for values in curves.values()]
     points = [
-        [None if h is None or v is None else (h, v) for h, v in zip(across, values, strict=True)]
-        for values in along
+        _points(values, x.get(name, ()) if isinstance(x, Mapping) else x, log)
+        for name, values in curves.items()
     ]
     drawn = [point for each in points for point in each if point is not None]
     if not drawn:
         raise ValueError("For 'draw_curves', the argument 'curves' has no point that can be drawn.")
-    horizontal = _Axis((h for h, _ in drawn), _WIDTH, is_log="x" in log)
-    vertical = _Axis((v for _, v in drawn), _HEIGHT, is_log="y" in log)
+    horizontal = Axis((h for h, _ in drawn), _WIDTH, is_log="x" in log)
+    vertical = Axis((v for _, v in drawn), _HEIGHT, is_log="y" in log)
 
     left = 8 + _LETTER * max(len(text) for _, text in vertical.marks())
     top = 24.0 + 18.0 * len(curves)
@@ -96,7 +91,7 @@ def draw_curves(
     return svg.picture(left + _WIDTH + 20, top + _HEIGHT + 40, title, f"{description}.", parts)
 
 
-class _Axis:
+class Axis:
     """The values of an axis, and their positions."""
 
     def __init__(self, values: Iterable[float], length: float, *, is_log: bool) -> None:
@@ -128,6 +123,21 @@ class _Axis:
         return [(self.at(value), text) for value, text in zip(values, texts, strict=True)]
 
 
+def _points(values: Numbers, x: Numbers | None, log: str) -> list[tuple[float, float] | None]:
+    """Return the point of each value on the scaled axes, None if there is none."""
+    positions = range(1, len(values) + 1) if x is None else x
+    if len(values) != len(positions):
+        raise ValueError(
+            "For 'draw_curves', the curves must have a value for each position, but there are "
+            f"{len(positions)} positions and {len(values)} values."
+        )
+    scaled = (
+        (_scaled(h, "x" in log), _scaled(v, "y" in log))
+        for h, v in zip(positions, values, strict=True)
+    )
+    return [None if h is None or v is None else (h, v) for h, v in scaled]
+
+
 def _scaled(value: float, is_log: bool) -> float | None:
     if not math.isfinite(value) or (is_log and value <= 0):
         return None
@@ -136,8 +146,8 @@ def _scaled(value: float, is_log: bool) -> float | None:
 
 def _path(
     points: Iterable[tuple[float, float] | None],
-    horizontal: _Axis,
-    vertical: _Axis,
+    horizontal: Axis,
+    vertical: Axis,
     left: float,
     bottom: float,
 ) -> str:
@@ -159,5 +169,5 @@ def _line(path: str, opacity: float) -> str:
     return svg.tag("path", d=path, stroke=svg.PLAIN, stroke_opacity=str(opacity), fill="none")
 
 
-def _described(name: str, values: Sequence[float]) -> str:
-    return f"{name}: from {values[0]:.3g} to {values[-1]:.3g}" if values else name
+def _described(name: str, values: Numbers) -> str:
+    return f"{name}: from {values[0]:.3g} to {values[-1]:.3g}" if len(values) else name

@@ -39,9 +39,11 @@ def draw_events(events: Iterable[EventLike]) -> svg.Drawing:
     """Return a drawing of the events of a run, from the first at the top to the last.
 
     A begin event opens a box, and its end event closes it; a box that an exception left open has no
-    lower side. Each callback has a lane at the right, in the order of
-    their list, with a dot for each call. A call that
-    requested a stop or raised an exception has another colour, and its effect in words.
+    lower side. Each callback has a lane at the right, in the order of their list, with a dot for
+    each call. A call that requested a stop or raised an exception has another colour, and its
+    effect in words. The events may be those of another library: names that end with `_start` or begin
+    with `before_` are begin events, too, and names that begin with `after_` are end events, as are
+    `__enter__` and `__exit__`.
 
     Args:
         events: The events, such as those of `minispore.testing.record_events`.
@@ -150,7 +152,7 @@ class _EventsSvg:
 
     def _add(self, event: EventLike, next_depth: int) -> None:
         """Add the rows of an event, and open or close its box."""
-        span, _, edge = event.name.rpartition("_")
+        span, edge = span_and_edge(event.name)
         if event.source:
             self._leave(event.depth)
             known = event.name == self._event
@@ -229,6 +231,21 @@ class _EventsSvg:
                 )
                 colours = svg.colour_attributes(kind, "fill")
                 yield svg.tag("circle", svg.title(row.description), cx=lane, cy=y, r=4, **colours)
+
+
+def span_and_edge(event: str) -> tuple[str, str]:
+    """Return what an event is an edge of, and the edge: "begin", "end" or "" for neither.
+
+    Args:
+        event: The name, such as "on_train_begin", "on_train_batch_start" or "_after_epoch".
+    """
+    if event in {"__enter__", "__exit__"}:
+        return "context", "begin" if event == "__enter__" else "end"
+    span, _, last = event.rpartition("_")
+    if last in {"begin", "start", "end"}:
+        return span, "end" if last == "end" else "begin"
+    first, _, span = event.removeprefix("_").partition("_")
+    return span, {"before": "begin", "after": "end"}.get(first, "")
 
 
 def _numbered(event: EventLike) -> str:

@@ -274,9 +274,9 @@ def _key(
     # Every step calls this, with tensors most often.
     if type(value) is Tensor and value._node is None and is_ndarray(data := value._data):
         same = 0
-        for each in inputs:
-            if each._data is data:
-                if each is not value:
+        for other in inputs:
+            if other._data is data:
+                if other is not value:
                     # The step may ask for the identity of a tensor, and of its memory.
                     raise PlanError("two of its tensors share memory")
                 break
@@ -292,7 +292,7 @@ def _key(
             objects.append(kind)
         return kind, *[_key(item, inputs, objects, containers) for item in value]
     if kind is list or kind is dict:
-        same = next((i for i, each in enumerate(containers) if each is value), len(containers))
+        same = next((i for i, other in enumerate(containers) if other is value), len(containers))
         containers.append(value)
         items: Iterable[object] = ()
         if same == len(containers) - 1:

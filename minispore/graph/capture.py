@@ -102,7 +102,7 @@ class Capture(NamedTuple):
         return _signature(
             (
                 tape.entries,
-                [(each.operands, each.outcome) for each in tape.decisions],
+                [(decision.operands, decision.outcome) for decision in tape.decisions],
                 tape.truths,
                 self.result,
                 self.rebound,
@@ -139,7 +139,7 @@ def capture_step(
         raise PlanError(HELD)
     tensors = guards.tensors.values()
     recorded = RecordedTensors(inputs, tensors, guards.host.values(), guards.transient)
-    tape, before = recorded.tape, [_items(each) for each in containers]
+    tape, before = recorded.tape, [_items(container) for container in containers]
     watch = Watch(tape)
     result = run_recorded(step, tape, watch, recorded)
     if not all(
@@ -320,7 +320,7 @@ class _ResultEncoder(NamedTuple):
     def result(self, result: object) -> object:
         """Return a result with an `Output` for each new tensor, whose array becomes numpy's."""
         encoded = self._encode(result)
-        outputs = [each for each in self.known.values() if isinstance(each, Output)]
+        outputs = [value for value in self.known.values() if isinstance(value, Output)]
         buffers = [output.view.buffer for output in outputs]
         if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
             self.tape.refuse("its result shares memory with another tensor")
@@ -381,7 +381,7 @@ def _unsuitable(
     if written & {tape.view(state[i].recorded.values).buffer for i, _ in rebound}:
         return "it writes to a tensor and gives it new memory"
     # An index out of range raises an error, which must come from a complete eager step.
-    checked = {view for each in tape.decisions for view in views_in(each.operands)}
+    checked = {view for decision in tape.decisions for view in views_in(decision.operands)}
     constants = constant_entries(tape.entries)
     checked |= {view for i in constants for view in views_in(tape.entries[i].result)}
     started = False

@@ -504,20 +504,20 @@ class Guards:
         if type(kind) is not type:
             self._guard_attribute(kind, "__class__", f"the metaclass of '{kind.__name__}'")
             self._visit_class(type(kind), f"the metaclass of {path}")
-        for each in kind.__mro__:
-            attributes, of_package = vars(each), _of_package(each)
-            if each in _PURE_BUILTINS or each in _PURE_CLASSES or _is_number_of_numpy(each):
+        for cls in kind.__mro__:
+            attributes, of_package = vars(cls), _of_package(cls)
+            if cls in _PURE_BUILTINS or cls in _PURE_CLASSES or _is_number_of_numpy(cls):
                 continue
             if any(
-                isinstance(item, _C_METHODS) and item.__objclass__ is each
+                isinstance(item, _C_METHODS) and item.__objclass__ is cls
                 for item in attributes.values()
             ):
-                self._refuse(f"{path} is of the class '{each.__name__}', which is written in C")
+                self._refuse(f"{path} is of the class '{cls.__name__}', which is written in C")
                 continue
             if "__class__" in attributes:
-                self._refuse(f"the class '{each.__name__}' computes its attributes")
+                self._refuse(f"the class '{cls.__name__}' computes its attributes")
             if not of_package:
-                self._guard_container(attributes, f"the class '{each.__name__}'")
+                self._guard_container(attributes, f"the class '{cls.__name__}'")
             for name, value in attributes.items():
                 codes = _codes(value)
                 by_user = (
@@ -530,7 +530,7 @@ class Guards:
                 ):
                     self._guard_class_attribute(kind, name)
                 if by_user:
-                    self._visit(value, f"'{name}' of the class '{each.__name__}'")
+                    self._visit(value, f"'{name}' of the class '{cls.__name__}'")
 
     def _guard_class_attribute(self, kind: type, name: str) -> None:
         # A class method is a new object each time.
@@ -563,8 +563,8 @@ class Guards:
             self._refuse(f"{_where(code)} has built-in functions of its own")
         nested = nested_code(code)
         self._known.update(nested)
-        for each in nested:
-            self._check(each, top=code)
+        for inner in nested:
+            self._check(inner, top=code)
         names = {read.name for read in variable_reads(code) if read.is_global}
         self._bind(function.__globals__, names, f", which {_where(code)} reads,")
 
@@ -615,7 +615,7 @@ class Guards:
 
 
 def _names(codes: Iterable[CodeType]) -> set[str]:
-    return {name for code in codes for each in nested_code(code) for name in each.co_names}
+    return {name for code in codes for inner in nested_code(code) for name in inner.co_names}
 
 
 def _codes(value: object) -> set[CodeType]:
@@ -656,7 +656,7 @@ def _is_number_of_numpy(kind: type) -> bool:
 
 def _is_read_as_field(value: object, name: str) -> bool:
     """Return whether no subclass has another attribute with the name of a field."""
-    found = next(vars(each)[name] for each in type(value).__mro__ if name in vars(each))
+    found = next(vars(cls)[name] for cls in type(value).__mro__ if name in vars(cls))
     return isinstance(found, MemberDescriptorType | GetSetDescriptorType)
 
 

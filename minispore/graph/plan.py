@@ -44,8 +44,8 @@ class Plan:
         ]
         self._state_roots = {id(root_of(each.array)): each.array for each in capture.state}
         self._decisions = [
-            (each.test, [*map(self.program.bind, each.operands)], each.outcome)
-            for each in tape.decisions
+            (decision.test, [*map(self.program.bind, decision.operands)], decision.outcome)
+            for decision in tape.decisions
         ]
         self._numbers, self._advances, self._truths = tape.numbers, tape.advances, tape.truths
         self._result = capture.result
@@ -54,7 +54,7 @@ class Plan:
 
     def __str__(self) -> str:
         program = self.program
-        inputs = ", ".join(f"{each.shape} {each.dtype}" for each in self._inputs)
+        inputs = ", ".join(f"{array.shape} {array.dtype}" for array in self._inputs)
         return (
             f"inputs {inputs}; {len(program.pure) + len(program.rest)} calls, arena "
             f"{program.arena_size / 2**20:.1f} MiB, {self.replays} replays"
@@ -130,7 +130,7 @@ class Plan:
         root = root_of(data)
         if is_ndarray(root):
             return id(root) in self._state_roots
-        return any(np.may_share_memory(data, each) for each in self._state_roots.values())
+        return any(np.may_share_memory(data, state) for state in self._state_roots.values())
 
     def _build(self, value: object, inputs: Sequence[Tensor], built: dict[View, Tensor]) -> object:
         if isinstance(value, Input):
@@ -154,12 +154,12 @@ class GivenNumbers:
 
     def host_numbers(self, compute: Callable[[], N]) -> N:
         """Return the numbers."""
-        for each in self._numbers:
-            if each.compute == compute:
-                self._numbers.remove(each)
-                if isinstance(each.result, Exception):
-                    raise each.result
-                return cast("N", each.result)
+        for computed in self._numbers:
+            if computed.compute == compute:
+                self._numbers.remove(computed)
+                if isinstance(computed.result, Exception):
+                    raise computed.result
+                return cast("N", computed.result)
         return compute()
 
     def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:

@@ -150,7 +150,7 @@ def constant_entries(entries: Sequence[Entry]) -> set[int]:
             not entry.is_live
             and entry.kind != "in_place"
             and reads(entry) <= buffers
-            and not any(is_number(each) for each in entry.operands)
+            and not any(is_number(operand) for operand in entry.operands)
             and all(buffer >= 0 and writers[buffer] == 1 for buffer in written)
         ):
             constants.add(i)
@@ -241,7 +241,7 @@ class Program:
         for i, entry in enumerate(self._entries):
             name = getattr(entry.function, "__qualname__", repr(entry.function))
             used, written = (
-                " ".join(map(str, sorted(each(entry)))) or "-" for each in (reads, writes)
+                " ".join(map(str, sorted(function(entry)))) or "-" for function in (reads, writes)
             )
             lines.append(f"{i:>4}  {name:<20}{used:<20}{written}")
         first, last = first_uses(self._entries), last_uses(self._entries)
@@ -266,10 +266,10 @@ class Program:
 
     def _call(self, entry: Entry) -> Callable[[], object]:
         operands = [
-            self._number(each, entry)
-            if isinstance(each, HostNumber | int | float)
-            else self.bind(each)
-            for each in entry.operands
+            self._number(operand, entry)
+            if isinstance(operand, HostNumber | int | float)
+            else self.bind(operand)
+            for operand in entry.operands
         ]
         call = partial(entry.function, *operands, **entry.options)
         if entry.result is None:

@@ -29,12 +29,12 @@ def construct_in(
         args: Its positional arguments.
         kwargs: Its keyword arguments.
     """
-    parameters = {name: each for name, each in attributes.items() if isinstance(each, Parameter)}
-    attributes.update({name: cast_floats(each, dtype) for name, each in parameters.items()})
+    parameters = {name: value for name, value in attributes.items() if isinstance(value, Parameter)}
+    attributes.update({name: cast_floats(value, dtype) for name, value in parameters.items()})
     try:
         return construct(
-            *[cast_floats(each, dtype) for each in args],
-            **{name: cast_floats(each, dtype) for name, each in kwargs.items()},
+            *[cast_floats(value, dtype) for value in args],
+            **{name: cast_floats(value, dtype) for name, value in kwargs.items()},
         )
     finally:
         attributes.update(parameters)
@@ -45,6 +45,6 @@ def cast_floats(value: object, dtype: DType) -> object:
     if isinstance(value, Tensor):
         return ops.cast(value, dtype) if value.dtype.category == FLOAT else value
     if is_sequence(value):
-        items = [cast_floats(each, dtype) for each in value]
+        items = [cast_floats(item, dtype) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     return value

@@ -22,7 +22,7 @@ Kwargs: TypeAlias = dict[str, object]
 Kind: TypeAlias = Literal["forward_pre", "forward", "backward_pre", "backward"]
 
 
-class Entry(NamedTuple):
+class RegisteredHook(NamedTuple):
     """A registered hook with its options."""
 
     hook: Hook
@@ -40,7 +40,7 @@ class HookHandle:
         >>> handle.remove()
     """
 
-    def __init__(self, entries: list[Entry], entry: Entry) -> None:
+    def __init__(self, entries: list[RegisteredHook], entry: RegisteredHook) -> None:
         self._entries = entries
         self._entry = entry
 
@@ -63,7 +63,7 @@ class HooksMixin:
     _float_type: DType | None = None
     _casts_parameters: ClassVar[bool] = True
     # The hooks of each kind, in the order in which they run.
-    _hooks: dict[Kind, list[Entry]] | None = None
+    _hooks: dict[Kind, list[RegisteredHook]] | None = None
 
     def _check_init(self, when: str) -> None:
         raise NotImplementedError
@@ -88,7 +88,7 @@ class HooksMixin:
         if self._hooks is None:
             self._hooks = {}
         entries = self._hooks.setdefault(kind, [])
-        entry = Entry(hook, with_kwargs, always_call)
+        entry = RegisteredHook(hook, with_kwargs, always_call)
         entries.insert(0 if prepend else len(entries), entry)
         return HookHandle(entries, entry)
 
@@ -259,7 +259,7 @@ def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> Seque
 
 
 def _run_forward_pre_hooks(
-    cell: HooksMixin, entries: Sequence[Entry], args: Args, kwargs: Kwargs
+    cell: HooksMixin, entries: Sequence[RegisteredHook], args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
     for entry in tuple(entries):
         result = entry.hook(cell, args, kwargs) if entry.with_kwargs else entry.hook(cell, args)
@@ -284,7 +284,7 @@ def _checked_arguments(result: object) -> tuple[Args, Kwargs]:
 
 
 def _run_forward_hook(
-    cell: HooksMixin, entry: Entry, args: Args, kwargs: Kwargs, output: object
+    cell: HooksMixin, entry: RegisteredHook, args: Args, kwargs: Kwargs, output: object
 ) -> object:
     inputs = (args, kwargs) if entry.with_kwargs else (args,)
     result = entry.hook(cell, *inputs, output)
@@ -293,7 +293,7 @@ def _run_forward_hook(
 
 def _with_input_hooks(
     cell: HooksMixin,
-    entries: Sequence[Entry],
+    entries: Sequence[RegisteredHook],
     args: Args,
     grad_outputs: list[tuple[Tensor, ...]],
 ) -> Args:
@@ -312,7 +312,7 @@ def _with_input_hooks(
 
 def _with_output_hooks(
     cell: HooksMixin,
-    entries: Sequence[Entry],
+    entries: Sequence[RegisteredHook],
     output: object,
     grad_outputs: list[tuple[Tensor, ...]],
 ) -> object:

@@ -291,7 +291,7 @@ class Cell(HooksMixin):
 
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """Return the parameters by name."""
-        return OrderedDict((each.name, each) for each in self.get_parameters(recurse))
+        return OrderedDict((p.name, p) for p in self.get_parameters(recurse))
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """Return each parameter mapped to itself, since all parameters are initialized already.
@@ -551,16 +551,16 @@ class Cell(HooksMixin):
     def _table(self) -> Table:
         """Return a table of the cells, with all parameters of each."""
         rows = [
-            (name, type(each).__name__, each.extend_repr(), _count(each.get_parameters()))
-            for name, each in self.cells_and_names()
+            (name, type(cell).__name__, cell.extend_repr(), _count(cell.get_parameters()))
+            for name, cell in self.cells_and_names()
         ]
-        trained = _count(each for each in self.get_parameters() if each.requires_grad)
+        trained = _count(p for p in self.get_parameters() if p.requires_grad)
         title = f"{type(self).__name__}: {rows[0][3]:,} parameters, {trained:,} of them trained"
         return Table(title, ["name", "layer", "settings", "parameters"], rows)
 
 
 def _count(parameters: Iterable[Parameter]) -> int:
-    return sum(each.size for each in parameters)
+    return sum(parameter.size for parameter in parameters)
 
 
 def _warn_of_unregistered(

@@ -6,7 +6,14 @@ import numpy as np
 
 from minispore.common.tensor import Tensor, host_tensor
 from minispore.nn.cell import Cell
-from minispore.utils.checks import caller, check_int, check_number, check_type, describe_value
+from minispore.utils.checks import (
+    caller,
+    check_int,
+    check_number,
+    check_positive,
+    check_type,
+    describe_value,
+)
 
 __all__ = [
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule",
@@ -278,10 +285,8 @@ def check_learning_rate(value: object, name: str, *, zero: bool = False) -> None
     """Raise unless `value` is a float above 0, or with `zero` at least 0."""
     check_type(value, float, name)
     check_number(value, name, low=0.0)
-    if value == 0.0 and not zero:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
-        )
+    if not zero:
+        check_positive(value, name)
 
 
 def check_bounds(min_lr: float, max_lr: float) -> None:

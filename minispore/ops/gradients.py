@@ -252,7 +252,7 @@ def compute_gradients(
             "'requires_grad'."
         )
     gradients = [
-        _finished(x, by_number[number])
+        _apply_gradient_hooks(x, by_number[number])
         if number in by_number
         else wrap(namespace(x._data).zeros_like(x._data), x)
         for number, x in zip(numbers, variables, strict=True)
@@ -267,7 +267,7 @@ def compute_gradients(
     return ValueAndGradients(outputs, tuple(gradients[:count]), tuple(gradients[count:]))
 
 
-def _finished(x: Tensor, gradient: Tensor) -> Tensor:
+def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient by an input as its hooks return it, which are the rule of its node.
 
     The gradient by integers is one of integers, although pullbacks may multiply by floats.
@@ -276,8 +276,8 @@ def _finished(x: Tensor, gradient: Tensor) -> Tensor:
     if node is not None and node.rule is not None and not node.parents:
         _, (hooks,) = cast("tuple[object, tuple[Callable[[Tensor], Tensor]]]", node.rule(x))
         gradient = hooks(gradient)
-    own = dtype_of(x)
-    return gradient if own.category == FLOAT else cast_to(gradient, own)
+    dtype = dtype_of(x)
+    return gradient if dtype.category == FLOAT else cast_to(gradient, dtype)
 
 
 def _inputs(args: Sequence[object], positions: tuple[int, ...]) -> list[Tensor]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import as_items, caller, check_type, is_mapping
+from minispore.utils.checks import as_items, caller, check_function, check_type, is_mapping
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Function: TypeAlias = Callable[..., object]
@@ -240,8 +240,7 @@ def _function_at_point(
     weights: Sequence[Parameter] | None,
 ) -> _FunctionAtPoint:
     """Check the arguments of `gradcheck`, and return the function that they describe."""
-    if not callable(fn):
-        raise TypeError(f"For '{caller()}', the argument 'fn' must be a function, but got {fn!r}.")
+    check_function(fn, "fn")
     listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if weights is None:
         weights = fn.trainable_params() if isinstance(fn, Cell) else []

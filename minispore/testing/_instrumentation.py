@@ -9,8 +9,8 @@ from typing import Literal, Protocol, Self, TypeVar
 
 from minispore.train.protocol import (
     Callback,
+    CallbackEvent,
     CallbackManager,
-    Event,
     Hook,
     RunContext,
     manager_class,
@@ -81,7 +81,7 @@ class InstrumentedManager(CallbackManager):
         with self._span("run", "run"):
             return super().run(run_context, body)
 
-    def emit(self, event: Event, run_context: RunContext) -> None:
+    def emit(self, event: CallbackEvent, run_context: RunContext) -> None:
         self._context = run_context
         with self._span("event", event.__name__):
             super().emit(event, run_context)

@@ -218,7 +218,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Tensor):
         value = value.asnumpy()
     if is_ndarray(value):
-        large = f"an array {value.dtype} {value.shape} with the check sum {crc32(value.tobytes())}"
+        large = f"an array {value.dtype} {value.shape} with the checksum {crc32(value.tobytes())}"
         return value.tolist() if value.size < 10 else large
     if isinstance(value, float):
         return repr(value)  # the representation of NaN is equal to itself

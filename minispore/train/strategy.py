@@ -36,8 +36,8 @@ from minispore.train._metric_collection import MetricCollection
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (
     Callback,
+    CallbackEvent,
     CallbackManager,
-    Event,
     Hook,
     flatten_callbacks,
     make_callback_manager,
@@ -52,16 +52,22 @@ from minispore.utils.warn import warn_at_caller
 R = TypeVar("R")
 
 # The manager checks before these events that all processes have equally many batches,
-_BATCH_COUNT_EVENTS: Final[tuple[Event, ...]] = (Callback.on_train_begin, Callback.on_eval_begin)
+_BATCH_COUNT_EVENTS: Final[tuple[CallbackEvent, ...]] = (
+    Callback.on_train_begin,
+    Callback.on_eval_begin,
+)
 # synchronizes stop requests after these, since the loop reads the request next,
-_STOP_EVENTS: Final[tuple[Event, ...]] = (
+_STOP_EVENTS: Final[tuple[CallbackEvent, ...]] = (
     Callback.on_train_step_end,
     Callback.on_eval_step_end,
     Callback.on_train_epoch_end,
     Callback.on_eval_end,
 )
 # and compares the parameters after these.
-_PARAMETER_EVENTS: Final[tuple[Event, ...]] = (Callback.on_train_epoch_end, Callback.on_train_end)
+_PARAMETER_EVENTS: Final[tuple[CallbackEvent, ...]] = (
+    Callback.on_train_epoch_end,
+    Callback.on_train_end,
+)
 # Arguments that `check_call` omits, or describes in another form.
 _SPECIAL_ARGUMENTS: Final = ("self", "callbacks", "resume")
 
@@ -275,7 +281,7 @@ class DistributedCallbackManager(CallbackManager):
 
         return guarded
 
-    def emit(self, event: Event, run_context: RunContext) -> None:
+    def emit(self, event: CallbackEvent, run_context: RunContext) -> None:
         """Call the hooks of `event`, and synchronize what they requested."""
         if event in _BATCH_COUNT_EVENTS:
             _check_equal_batch_counts(run_context)

@@ -23,6 +23,7 @@ __all__ = [
     "caller",
     "check_arguments",
     "check_bool",
+    "check_function",
     "check_int",
     "check_number",
     "check_one_of",
@@ -252,6 +253,32 @@ def check_bool(value: object, name: str, function: str | None = None) -> None:
     """
     if value is not True and value is not False:
         check_type(value, bool, name, function)
+
+
+def check_function(value: object, name: str, *, optional: bool = False) -> None:
+    """Check that `value` can be called.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+        optional: Whether None is accepted, too.
+
+    Raises:
+        TypeError: It cannot be called.
+
+    Examples:
+        >>> def repeat(action: Callable[[], None]) -> None:
+        ...     check_function(action, "action")
+        >>> repeat(3)
+        Traceback (most recent call last):
+        TypeError: For 'repeat', the argument 'action' must be a function, but got 3 of type int.
+    """
+    if not (callable(value) or (optional and value is None)):
+        expected = "a function or None" if optional else "a function"
+        raise TypeError(
+            f"For '{caller()}', the argument '{name}' must be {expected}, "
+            f"but got {describe_value(value)}."
+        )
 
 
 def check_int(

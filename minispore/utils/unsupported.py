@@ -70,8 +70,8 @@ def missing_attribute(instance: object, name: str) -> object:
     """
     if not name.startswith("_"):
         sentences = _tables()[2]
-        for each in type(instance).__mro__:
-            if use := sentences.get(f"{each.__module__}.{each.__qualname__}.{name}"):
+        for cls in type(instance).__mro__:
+            if use := sentences.get(f"{cls.__module__}.{cls.__qualname__}.{name}"):
                 message = f"'{type(instance).__name__}' object has no attribute '{name}'. {use}"
                 raise AttributeError(message, name=name, obj=instance)
     # Raises Python's error, or that of a property.

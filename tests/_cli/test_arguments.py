@@ -68,7 +68,7 @@ def test_the_reference_names_each_option_and_its_default() -> None:
 # The arguments that commands need.
 NEEDED = {
     "eval": ["x"], "predict": ["x", "y"], "info": ["x"], "download": ["mnist", "x"], "trace": ["x"],
-    "grade": ["x"], "list": [], "status": [], "run": [], "train": [], "learn": [],
+    "grade": ["x"], "list": [], "status": [], "run": [], "train": [], "learn": [], "play": [],
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from io import BytesIO
 from itertools import product
 from types import ModuleType
-from typing import Any, NoReturn, Self, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 import pytest
@@ -25,13 +25,13 @@ from minispore._course.feedback import (
     is_same,
 )
 from minispore._course.lessons import lesson
-from minispore._course.solutions import run_log_09, run_log_10, run_log_11, run_log_12
+from minispore._course.solutions import backward, periodic, run_log_09, run_log_10, run_log_11
 from minispore._course.verdict import evaluate_submission
-from minispore.engine import graph
 from minispore.engine.array import Shape, is_host, namespace
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
 from minispore.graph import program
 from minispore.nn import cell
+from minispore.train import RunContext
 from minispore.train.checkpoint.protobuf import WireError
 from minispore.train.protocol.outputs import first_output
 from minispore.train.summary import tfrecord
@@ -53,15 +53,15 @@ def mistake(number: int, name: str, message: str) -> Callable[[W], W]:
     return register
 
 
-@mistake(1, "backward_pass", "your backward_pass asked n1 for its pullbacks twice")
+@mistake(1, "backward_pass", "your backward_pass asked n1 for its edges twice")
 def visit_twice(*args: Anything) -> object:
-    graph.backward_pass(*args)
-    return graph.backward_pass(*args)
+    backward.backward_pass(*args)
+    return backward.backward_pass(*args)
 
 
 @mistake(1, "backward_pass", "but a dict was expected")
 def return_pairs(*args: Anything) -> object:
-    return list(graph.backward_pass(*args).items())
+    return list(backward.backward_pass(*args).items())
 
 
 @mistake(2, "tanh", "your tanh modified x in place, to ")
@@ -150,11 +150,11 @@ class LogWithoutLoading(run_log_11.RunLog):
 
 
 @mistake(
-    12, "Periodic", "as call number 1, your Periodic forwarded on_train_begin, but __enter__ was"
+    12, "Periodic", "as call number 2, your Periodic forwarded on_train_step_begin in step 1, but "
 )
-class PeriodicWithoutEntering(run_log_12.Periodic):
-    def __enter__(self) -> Self:
-        return self
+class PeriodicWithoutForwarding(periodic.Periodic):
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        pass
 
 
 @mistake(15, "standardize", "your standardize returned None, but a pair was expected")
@@ -193,19 +193,17 @@ def train_with_short_arrays(
 
 
 @mistake(1, "backward_pass", "For a sum of 50000 operations on one input, your code")
-def visit_few(
-    seeds: Anything, inputs: Anything, first: int, get_pullbacks: Anything, add: Anything
-) -> object:
+def visit_few(seeds: Anything, edges: Anything) -> object:
     count = 0
 
-    def add_and_count(*both: Anything) -> Anything:
+    def counted(node: Anything) -> Anything:
         nonlocal count
         count += 1
         if count > 1000:
             raise OverflowError
-        return add(*both)
+        return edges(node)
 
-    return graph.backward_pass(seeds, inputs, first, get_pullbacks, add_and_count)
+    return backward.backward_pass(seeds, counted)
 
 
 @mistake(13, "encode_record", "but bytes were expected")

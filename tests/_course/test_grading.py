@@ -62,7 +62,8 @@ def test_exactly_the_submitted_files_are_checked(
 ) -> None:
     """Each with its own lesson; a file in the submission itself precedes one in its subfolder."""
 
-    def checked(number: int, file: Path, stop: Event) -> CheckResult:
+    def checked(number: int, file: Path, variant: int | None, stop: Event) -> CheckResult:
+        assert variant is None
         return CheckResult(Verdict(True, (str(number), str(file))), "", 0.0)
 
     reported: list[str] = []
@@ -104,7 +105,7 @@ def test_interrupt_ends_the_checks_and_keeps_the_results(done: int, jobs: int, f
     """Of those that ended before; each result is also reported as soon as it is there."""
     began: list[str] = []
 
-    def checked(_number: int, file: Path, stop: Event) -> CheckResult:
+    def checked(_number: int, file: Path, variant: int | None, stop: Event) -> CheckResult:
         began.append(file.parent.name)
         if file.parent.name >= f"s{done}":
             if file.parent.name == f"s{done}":

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RUN = re.compile(r"---\n(?:.+\n)*?run: true\n")
 LESSON = re.compile(r"(?!00)\d\d-")
-SLOW = {"00-thirty-lines", "testing", "inspect", "14-properties"}
+SLOW = {"00-thirty-lines", "testing", "inspect", "laws", "14-properties"}
 
 
 class PageBuilder(Protocol):

@@ -127,9 +127,9 @@ def test_process_without_a_final_verdict_is_undecided(
 @given(st.sampled_from([1, 2, 15]))
 def test_process_gets_the_lesson_a_copy_and_the_limits(number: int) -> None:
     with TemporaryDirectory() as temporary:
-        script = 'echo "$3 $5 $6 $(basename "$4") $(dirname "$4")" >&2; cat "$4" >&2'
+        script = 'echo "$3 [$4] $6 $7 $(basename "$5") $(dirname "$5")" >&2; cat "$5" >&2'
         printed = check_with(script, Path(temporary), number=number).printed
-    assert printed.startswith(f"{number} 9 77 {lessons.names()[number]}.py ")
+    assert printed.startswith(f"{number} [] 9 77 {lessons.names()[number]}.py ")
     assert printed.endswith("\nof the learner")
     assert temporary not in printed
 

@@ -28,7 +28,7 @@ def test_worker_reports_errors_as_verdict(
     monkeypatch.setattr(worker, "_limit_memory", lambda _: None)
     monkeypatch.setattr(worker, "_limit_time", lambda *_: None)
     results = StringIO()
-    worker.main(1, solution(tmp_path, BODY), 60.0, 7, "secret", results)
+    worker.main(1, None, solution(tmp_path, BODY), 60.0, 7, "secret", results)
     is_final, fields = json.loads(results.getvalue().removeprefix("secret"))
     assert is_final
     assert message in fields["lines"][0]

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,7 @@ from minispore._course.sandbox import CheckResult
 from minispore._course.verdict import Verdict, check_own_work
 from minispore._course.workspace import Progress, Workspace, exercise_file
 
+ROOT = Path(__file__).parents[2]
 NUMBERS = list(lessons.names())
 # The first one, a lesson without code, and the last one.
 numbers = st.sampled_from([1, 4, NUMBERS[-1]])
@@ -204,15 +206,23 @@ def test_status_of_a_complete_course_has_no_next_step(tmp_path: Path) -> None:
     assert learn("status", folder=tmp_path).endswith("\nAll lessons are solved.\n")
 
 
-def test_list_contains_every_lesson() -> None:
+def test_list_contains_every_page_in_the_order_of_the_navigation() -> None:
     lines = learn("list").splitlines()[1:]
-    for number, line in zip(NUMBERS, lines, strict=True):
+    pages = [line.split()[-1] for line in lines]
+    assert pages == [lessons.page(number) for number in (0, *NUMBERS)]
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert pages == [f"docs/{each}" for each in re.findall(r": (learn/\d\d-.+)", navigation)]
+    for number, line in zip(NUMBERS, lines[1:], strict=True):
         lesson = lessons.lesson(number)
         kind = "code" if isinstance(lesson.exercise, CodeExercise) else "a check"
-        assert line.split() == [
-            *(str(number), *lesson.title.split(), str(lesson.minutes), *kind.split()),
-            lessons.page(number),
-        ]
+        assert line.startswith(f"{number:<6}  {lesson.title}  ")
+        assert f"  {kind} " in line
+
+
+@pytest.mark.parametrize("action", ["start", "hint", "check", "reset", "solution"])
+def test_first_page_has_no_exercise(tmp_path: Path, action: str) -> None:
+    message = "lesson 0 has no exercise; to read it: minispore learn read 0"
+    assert message in learn(action, "0", folder=tmp_path, status=2)
 
 
 @pytest.mark.parametrize("action", ["start", "hint", "check", "reset"])
@@ -278,7 +288,8 @@ def test_watch_checks_each_saved_version_until_one_passes(tmp_path: Path) -> Non
         else:
             file.write_text(next(saved), "utf-8")
 
-    def check(_number: int, path: Path) -> CheckResult:
+    def check(_number: int, path: Path, *, variant: int | None) -> CheckResult:
+        assert variant is None
         text = path.read_text("utf-8")
         return CheckResult(Verdict(text == "third", (f"checked {len(text)}",)), "", 0.1)
 

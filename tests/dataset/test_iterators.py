@@ -112,9 +112,9 @@ class Counted:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, x: object) -> object:
+    def __call__(self, *values: object) -> object:
         self.calls += 1
-        return np.asarray(x, np.float64) + self.calls
+        return np.asarray(values[0], np.float64) + self.calls
 
     def state_dict(self) -> dict[str, object]:
         return {"calls": self.calls}
@@ -322,9 +322,46 @@ def test_description_of_repeatedly_joined_dataset_is_short() -> None:
         doubled(9).create_tuple_iterator().load_state_dict(state)
 
 
-def test_object_used_twice_has_one_state() -> None:
-    data = ds.NumpySlicesDataset([1, 2, 3]).map(Counted())
-    iterator = (data + data).create_tuple_iterator()
+class One(Counted):
+    """A length whose calls are counted."""
+
+    def __call__(self, *values: object) -> int:
+        self.calls += 1
+        return 1
+
+
+def twice(data: ds.Dataset) -> ds.Dataset:
+    return data + data
+
+
+class Source(Counted):
+    """Three rows by index."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> object:
+        return self(index)
+
+
+STATEFUL: dict[str, Callable[[], ds.Dataset]] = {
+    "map": lambda: ten().map(Counted()),
+    "source": lambda: ds.GeneratorDataset(Source(), "x"),
+    "RandomApply": lambda: ten().map(ds.transforms.RandomApply([Counted()], 1.0)),
+    "map, used twice": lambda: twice(ten().map(Counted())),
+    "predicate": lambda: ten().filter(One()),
+    "batch_size": lambda: ten().batch(One()),
+    "per_batch_map": lambda: ten().batch(2, per_batch_map=Counted()),
+    "element_length_function": lambda: ten().bucket_batch_by_length(["x"], [5], [1, 1], One()),
+    "collate_fn": lambda: ds.GeneratorDataset(
+        [1, 2, 3], "x", batch_sampler=[[0, 1], [2]], collate_fn=Counted()
+    ),
+}
+
+
+@pytest.mark.parametrize("use", STATEFUL)
+def test_state_has_that_of_each_function_once(use: str) -> None:
+    iterator = STATEFUL[use]().create_tuple_iterator()
     next(iterator)
     assert cast("dict[str, object]", iterator.state_dict()["begin"])["objects"] == [{"calls": 0}]
 

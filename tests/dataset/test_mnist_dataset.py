@@ -99,10 +99,11 @@ def test_missing_folder_or_files_raise(tmp_path: Path) -> None:
         MnistDataset(tmp_path / "absent")
     with pytest.raises(RuntimeError, match="there is no 'train-images-idx3-ubyte'"):
         MnistDataset(tmp_path, "train")
-    write_pair(tmp_path, "train", 2, 0)
-    (tmp_path / "train-labels-idx1-ubyte").unlink()
-    with pytest.raises(RuntimeError, match="but not their labels"):
-        MnistDataset(tmp_path, "train")
+    for missing, file in (("labels", "train-labels-idx1"), ("images", "train-images-idx3")):
+        write_pair(tmp_path, "train", 2, 0)
+        (tmp_path / f"{file}-ubyte").unlink()
+        with pytest.raises(RuntimeError, match=f"but not their {missing}"):
+            MnistDataset(tmp_path, "train")
 
 
 def test_mismatched_files_are_named(folder: Path) -> None:

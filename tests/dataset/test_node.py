@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore.dataset as ds
@@ -36,15 +36,19 @@ class Failing:
         ds.GeneratorDataset(Failing(), "a"),
         ds.GeneratorDataset(Failing().__iter__, "a"),
         numbers().map(Failing()),
+        numbers().map(ds.transforms.RandomApply([Failing()], 1.0)),
         numbers().filter(Failing()),
         numbers().batch(Failing()),
         numbers().batch(2, per_batch_map=Failing()),
     ],
 )
 def test_error_in_user_code_names_it_as_the_cause(dataset: ds.Dataset) -> None:
-    with pytest.raises(RuntimeError, match="'Failing.*' in the .* ZeroDivisionError") as failure:
+    with pytest.raises(
+        RuntimeError, match="'(Fail|Rand).*' in the .* ZeroDivisionError"
+    ) as failure:
         rows(dataset)
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
+    assert "None" not in str(failure.value)  # the row is named where it is known
 
 
 def arrays_by_number() -> ds.Dataset:
@@ -66,6 +70,8 @@ PIPELINES: dict[str, ds.Dataset] = {
 
 @pytest.mark.parametrize("kind", PIPELINES)
 @given(max_rows=st.integers(1, 5), start=st.integers(0, 11))
+@example(max_rows=1, start=0)
+@example(max_rows=3, start=2)
 def test_blocks_have_rows_but_not_too_many(kind: str, max_rows: int, start: int) -> None:
     node, key = PIPELINES[kind]._node, EpochKey(3, seeded=True)
     complete = [bytes(row[0]) for block in node.blocks(key, 100) for row in rows_of(block)]

@@ -18,6 +18,8 @@ NAMES = st.lists(st.sampled_from("abcxy"), min_size=1, max_size=3, unique=True)
 INPUTS = st.permutations("abc").flatmap(
     lambda names: st.integers(1, 3).map(lambda count: list(names)[:count])
 )
+Lengths = list[int | None] | None
+Values = tuple[int | None, str | None]
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 
 
@@ -100,6 +102,35 @@ def test_functions_determine_size_and_content_of_batches(
         assert calls == [(epoch, i) for i in range(len(expected))]
 
 
+@pytest.mark.parametrize("bound", [False, True])
+@given(
+    lengths=st.lists(st.integers(1, 3), min_size=1, max_size=6),
+    size=st.integers(1, 3),
+    shape=st.sampled_from([None, [None], [2], [5]]),
+    values=st.sampled_from([(None, None), (7, "long")]),
+    drop=st.booleans(),
+)
+@example(lengths=[1, 2, 1], size=2, shape=[None], values=(7, "long"), drop=False)
+@example(lengths=[1, 3, 2], size=2, shape=[2], values=(None, None), drop=True)
+def test_rows_are_padded_to_the_shape_the_boundary_or_the_longest(
+    lengths: list[int], size: int, shape: Lengths, values: Values, bound: bool, drop: bool
+) -> None:
+    """The boundary is for None in a shape; a column that `pad_info` does not name is kept."""
+    source = [(np.arange(n), np.array(["t"] * n), n) for n in lengths]
+    data = ds.GeneratorDataset(source, ["x", "y", "n"], shuffle=False)
+    info = {"x": (shape, values[0]), "y": (None, values[1])}
+    buckets = data.bucket_batch_by_length(["x"], [4], [size, 1], None, info, bound, drop)
+    padded = data.padded_batch(lambda _: size, drop, None, info)
+    for batched, most in ((padded, 0), (buckets, 3 * bound)):
+        expected: list[object] = []
+        for batch in [lengths[i : i + size] for i in range(0, len(lengths), size)]:
+            width = (shape[0] or most or max(batch)) if shape else max(batch)
+            x = [[*range(n), *[values[0] or 0] * 5][:width] for n in batch]
+            y = [["t"] * n + [values[1] or ""] * (max(batch) - n) for n in batch]
+            expected += [[x, y, batch]] * (len(batch) == size or not drop)
+        assert rows(batched) == expected
+
+
 @pytest.mark.parametrize(
     ("true", "false"), [(3, 0), (0.5, 0.0), (True, False), (np.array([1]), np.array([0]))]
 )
@@ -109,7 +140,7 @@ def test_filter_keeps_rows_for_any_true_number(true: object, false: object) -> N
 
 
 @given(st.integers(1, 9))
-def test_take_and_batch_read_only_the_rows_they_need(taken: int) -> None:
+def test_only_the_rows_that_are_needed_are_read(taken: int) -> None:
     read: list[int] = []
 
     def count() -> Iterator[int]:
@@ -124,6 +155,9 @@ def test_take_and_batch_read_only_the_rows_they_need(taken: int) -> None:
     for number in range(1, 4):
         next(batches)
         assert len(read) <= number * taken + 1
+    read.clear()
+    counted = ds.GeneratorDataset(count, "x")
+    assert counted.get_dataset_size() == counted.get_dataset_size() == len(read) == 1000
 
 
 @pytest.mark.parametrize("randomize", [True, False])

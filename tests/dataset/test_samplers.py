@@ -15,7 +15,8 @@ from tests.helpers.dataset_rows import order
 
 
 def sampled(sampler: object, count: int = 10) -> list[object]:
-    return order(ds.NumpySlicesDataset(list(range(count)), "a", sampler=sampler))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    data = ds.NumpySlicesDataset(list(range(count)), "a", sampler=sampler)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    return [row.item() for (row,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
 
 
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(-1, 5))
@@ -72,6 +73,7 @@ SELECTED: dict[str, tuple[int, Callable[[Count], ds.Dataset]]] = {
     "SequentialSampler": (7, lambda n: ten(sampler=ds.SequentialSampler(3, n))),
     "RandomSampler": (10, lambda n: ten(sampler=ds.RandomSampler(num_samples=n))),
     "with replacement": (10, lambda n: ten(sampler=ds.RandomSampler(True, n))),
+    "list": (3, lambda n: ten(sampler=[5, 2, 5], num_samples=n)),
     "SubsetSampler": (3, lambda n: ten(sampler=ds.SubsetSampler([5, 2, 5], n))),
     "SubsetRandomSampler": (3, lambda n: ten(sampler=ds.SubsetRandomSampler([5, 2, 5], n))),
     "weighted": (10, lambda n: ten(sampler=ds.WeightedRandomSampler([0, 1, 3], n))),

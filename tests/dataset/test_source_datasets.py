@@ -153,13 +153,14 @@ def test_strings_pass_through_all_operations(texts: list[str], size: int) -> Non
 
 
 def test_leaves_of_dictionaries_are_tensors_and_arrays() -> None:
-    dataset = ds.GeneratorDataset([{"a": 1, "b": ["x", 2.5]}], "x")
+    dataset = ds.GeneratorDataset([{"a": 1, "b": ["x", 2.5], "c": (3,)}], "x")
     (row,) = dataset.create_dict_iterator(num_epochs=1)
     value: Any = row["x"]
     assert isinstance(value["a"], Tensor)
     assert [type(leaf) for leaf in value["b"]] == [np.ndarray, Tensor]
     ((plain,),) = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
-    assert repr(plain) == "{'a': array(1), 'b': [array('x', dtype='<U1'), array(2.5)]}"
+    leaves = "'a': array(1), 'b': [array('x', dtype='<U1'), array(2.5)], 'c': (array(3),)"
+    assert repr(plain) == f"{{{leaves}}}"
 
 
 def test_batches_of_rows_may_be_indexed() -> None:

@@ -88,3 +88,4 @@ def test_rows_of_different_shapes_cannot_be_batched() -> None:
 def test_source_without_rows_stays_empty() -> None:
     dataset = ds.GeneratorDataset(lambda: iter(()), "x")
     assert rows(dataset) == rows(dataset) == []
+    assert rows(ds.GeneratorDataset([], "x", sampler=ds.SequentialSampler())) == []

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import minispore
 from minispore import dataset as ds
+from minispore.dataset import _operations
 from minispore.dataset._node import Array
 from minispore.dataset._pickling import pickled
 from minispore.dataset.iterators import DatasetIterator
@@ -165,8 +166,11 @@ def parallel(
     )
 
 
-def test_functions_run_in_other_processes() -> None:
-    """And so do the calls of a source with an index."""
+def test_functions_run_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so do the calls of a source with an index, but not the transforms of the package."""
+    with monkeypatch.context() as patch:
+        patch.setattr(_operations, "make_pool", None)
+        next(parallel(TypeCast(np.float32)).create_tuple_iterator())
     for data in (
         parallel(process),
         ds.GeneratorDataset(Squares(process), ["x", "process"], num_parallel_workers=2),

@@ -1,70 +1,125 @@
-"""The page of laws: each planted bug is found, and each law holds without it."""
+"""The page of laws: each law holds, its bug breaks it, and its test is short."""
 
 import re
+from pathlib import Path
 from typing import Protocol, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from minispore._course.laws import break_law, planted
+from minispore._course.pages import printed_by
+from minispore.train.checkpoint.protobuf import varint
 from tests.helpers.scripts import SCRIPTS, load_script
 
+
+class Laws(Protocol):
+    """The functions of docs/scripts/laws.py."""
+
+    def program(self, fence: str) -> tuple[str, str, str]: ...
+    def quoted(self, file: str, name: str) -> str: ...
+
+
+laws = cast("Laws", load_script(SCRIPTS / "laws.py"))
 PAGE = (SCRIPTS.parent / "laws.md").read_text("utf-8")
-# The bug of each program, without the bug, and the smallest case that breaks the law with it.
-BUGS = {
-    "result[index] = g": ("np.add.at(result, index, g)", "adjoint(index=[1, 1])"),
-    "bytes([len(data) % 256]) + data": (
-        "len(data).to_bytes(2) + data",
-        "round_trip(length=256)",
-    ),
-    "                return\n": (
-        "".join(
-            f"                {line}\n" for line in ('yield "epoch_end "', 'yield "end "', "return")
-        ),
-        "grammar(epochs=1, steps=1, stop_in=0)",
-    ),
-    "range(i * size, (i + 1) * size)": ("range(i, n, k)", "cover(n=1, k=2)"),
-    "sum(sum(shard) / len(shard) for shard in shards) / len(shards)": (
-        "sum(map(sum, shards)) / sum(map(len, shards))",
-        "one(losses=[0, 0, 1], k=2)",
-    ),
-    "if step <= m)": ("if step < m)", "model(lengths=[1, 1])"),
-    "branch(x) for x": ("function(x)(x) for x", "eager(inputs=[0, 1])"),
-    "not loss >= best": ("loss < best", "nan_never_improves(loss=nan)"),
-}
-READ = ("record[1 : 1 + record[0]]", "record[2 : 2 + int.from_bytes(record[:2])]")
+FENCES = re.findall(r"^```law\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+VARINT = "minispore.train.checkpoint.protobuf:varint"
 
 
-class Pages(Protocol):
-    """The functions of docs/scripts/lessons.py."""
-
-    def filled(self, markdown: str, name: str) -> str: ...
-
-
-def printed(page: str) -> list[str]:
-    """Return what the programs of the page print."""
-    pages = cast("Pages", load_script(SCRIPTS / "lessons.py"))
-    text = pages.filled(page, "laws.md")
-    return re.findall(r"^``` \{ \.text \.printed \}\n(.*)\n```$", text, re.MULTILINE)
-
-
-def test_each_program_prints_the_smallest_case_that_breaks_its_law() -> None:
-    found = [line for line in printed(PAGE) if line.endswith("breaks the law.")]
-    assert found == [f"{case} breaks the law." for _, case in BUGS.values()]
-
-
-def test_each_law_holds_without_its_bug() -> None:
-    page = PAGE.replace(*READ)
-    for bug, (right, _) in BUGS.items():
-        assert page.count(bug) == 1
-        page = page.replace(bug, right)
-    assert printed(page).count("The law holds.") == len(BUGS) + 1
+def name_of(fence: str) -> str:
+    return fence.splitlines()[0].partition(": ")[2]
 
 
 @pytest.mark.parametrize(
-    ("page", "frequent"),
-    [(PAGE, False), (PAGE.replace("random.randrange(n)", "random.randrange(i, n)"), True)],
-    ids=["wrong", "right"],
+    "fence",
+    [
+        # Those with fewer examples take more than a second.
+        pytest.param(each, id=name_of(each), marks=pytest.mark.full if "examples=" in each else [])
+        for each in FENCES
+    ],
 )
-def test_only_the_right_shuffle_has_each_order_about_as_often(page: str, frequent: bool) -> None:
-    counts = [int(count) for count in re.findall(r"\): (\d+)", "".join(printed(page)))]
-    assert len(counts) == 6
-    assert all(abs(count - 1000) < 100 for count in counts) == frequent
+def test_law_holds_and_its_bug_breaks_it(fence: str) -> None:
+    program, _, _ = laws.program(fence)
+    printed = printed_by(program, "law", {"__name__": "__main__"})
+    without, _, with_bug = printed.partition("\n\n")
+    assert re.fullmatch(r"Without the bug:\nno counterexample in \d+ examples", without)
+    assert with_bug.startswith("With the bug:\n")
+    assert f"example: {name_of(fence)}(" in with_bug or f"case: {name_of(fence)}(" in with_bug
+
+
+def test_there_are_ten_laws_whose_tests_have_at_most_15_lines() -> None:
+    assert len(FENCES) == 10
+    for fence in FENCES:
+        program, _, lines = laws.program(fence)
+        first, last = map(int, lines.split("-"))
+        test = program.splitlines()[first - 1 : last]
+        assert test[0].startswith("@given(")
+        assert any(line.startswith(f"def {name_of(fence)}(") for line in test)
+        assert len(test) <= 15
+
+
+def test_quotes_what_the_test_needs_without_examples_and_settings(tmp_path: Path) -> None:
+    file = tmp_path / "test_x.py"
+    file.write_text(
+        "import re\nimport os\n\nA = 1\nB = 2\n\n\ndef used() -> int:\n    return A\n\n\n"
+        "@settings(max_examples=B)\n@given(st.none())\n@example(\n    1\n)\n"
+        "def test_x(x: re.Pattern[str]) -> None:\n    assert used()\n",
+        "utf-8",
+    )
+    assert laws.quoted(str(file), "test_x") == (
+        "import re\n\nA = 1\n\n\ndef used() -> int:\n    return A\n\n\n"
+        "@given(st.none())\ndef test_x(x: re.Pattern[str]) -> None:\n    assert used()"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "message"),
+    [
+        ("tests/docs/test_laws.py", "test_y", r"has no test 'test_y'"),
+        (
+            "tests/docs/test_docs.py",
+            "test_page_of_the_scripts_lists_each_of_them",
+            r"needs 'from tests\.helpers\.scripts import SCRIPTS'",
+        ),
+    ],
+)
+def test_what_cannot_be_quoted_raises(file: str, name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        laws.quoted(file, name)
+
+
+def test_bug_ends_with_its_block() -> None:
+    correct = varint(300)
+    with pytest.raises(ZeroDivisionError), planted(VARINT, "value >> 7", "value >> 8"):
+        assert varint(300) != correct
+        raise ZeroDivisionError
+    assert varint(300) == correct
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "message"),
+    [
+        (VARINT, "no such text", "occurs 0 times"),
+        (f"{VARINT}_", "return", "defines no 'varint_'"),
+        ("minispore.train.checkpoint.protobuf:WireError", "ValueError", "is no function"),
+    ],
+)
+def test_bug_that_does_not_fit_raises(where: str, old: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message), planted(where, old, ""):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("new", "found"), [("value <= 0x80", False), ("value <= 0x7F - 28", False), ("value < 0", True)]
+)
+def test_bug_that_a_law_does_not_see_is_said(
+    new: str, found: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @given(st.integers(0, 99))
+    def one_byte(value: int) -> None:
+        assert len(varint(value)) == 1
+
+    break_law(one_byte, VARINT, "value <= 0x7F", new, examples=10)
+    _, with_bug = capsys.readouterr().out.split("With the bug:\n")
+    assert ("no counterexample in 10 examples" in with_bug) is not found

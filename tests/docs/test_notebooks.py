@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, TypedDict, cast
+from urllib.parse import unquote
 
 import pytest
 
@@ -18,6 +20,7 @@ from tests.helpers.replays import needs_replays
 from tests.helpers.scripts import SCRIPTS, load_script
 
 DOCS = Path(__file__).parents[2] / "docs"
+WORKFLOW = DOCS.parent / ".github" / "workflows" / "docs.yml"
 # Libraries that some programs show, and that the tests do not install.
 OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "sklearn", "torch", "wandb"}
 # Their programs take more than a second.
@@ -60,6 +63,9 @@ class NotebookBuilder(Protocol):
 
     def has_notebook(self, name: str, text: str) -> bool: ...
     def as_notebook(self, text: str) -> str: ...
+    def address(self) -> str: ...
+    def with_installation(self, text: str, repository: str) -> str: ...
+    def contents(self, pages: Iterable[tuple[str, str]], repository: str) -> str: ...
 
 
 builder = cast("NotebookBuilder", load_script(SCRIPTS / "notebooks.py"))
@@ -145,3 +151,47 @@ def test_the_site_s_markdown_becomes_plain_markdown() -> None:
         "See lesson 2, [`C`][x] and [a paper](https://a.org).\n\n"
         "```python\nx\n```\n\n**Title**\n\ntext\n\nmore"
     )
+
+
+@pytest.mark.parametrize(
+    ("repository", "sites"),
+    [("", []), ("https://github.com/o/r", ["Colab", "Binder"]), ("https://x.org/o/r", ["Binder"])],
+)
+def test_table_has_each_notebook_and_the_sites_that_open_it(
+    repository: str, sites: list[str]
+) -> None:
+    pages = [(f"learn/{i}.md", f"---\na: b\n---\n\n# Lesson {i}\n\ntext\n") for i in range(3)]
+    _, _, *rows = builder.contents(pages, repository).splitlines()
+    for i, row in enumerate(rows):
+        assert row.startswith(f"| [Lesson {i}](learn/{i}.ipynb){{ download }} |")
+        links = re.findall(r"\[(\w+)\]\((https:[^)]+)\)", row)
+        assert [site for site, _ in links] == sites
+        for _, link in links:
+            assert link.endswith(f"learn/{i}.ipynb")
+            assert "/gh-pages" in link
+            assert repository.removeprefix("https://github.com/") in unquote(link)
+    assert len(rows) == 3
+
+
+def test_notebook_installs_minispore_if_the_repository_has_an_address() -> None:
+    page = "# Title\n\nText.\n\n```python\nx = 1\n```\n"
+    assert builder.with_installation(page, "") == page
+    text = builder.as_notebook(builder.with_installation(page, "https://x.org/o/r"))
+    assert cells_of(text, "code") == ["%pip install --quiet git+https://x.org/o/r", "x = 1"]
+
+
+@pytest.mark.skipif(not WORKFLOW.is_file(), reason="a source distribution has no workflows")
+@pytest.mark.parametrize("repository", ["", "https://x.org/o/r"])
+def test_workflow_publishes_the_site_of_the_repository_at_the_address(
+    repository: str, tmp_path: Path
+) -> None:
+    project = (DOCS.parent / "pyproject.toml").read_text("utf-8")
+    line = f'repository = "{builder.address()}"'
+    assert project.count(f"\n{line}\n") == 1
+    project = project.replace(line, f'repository = "{repository}"')
+    (tmp_path / "pyproject.toml").write_text(project, "utf-8")
+    workflow = WORKFLOW.read_text("utf-8")
+    command = re.findall(r"^ +run: (sed .*) >> ", workflow, re.MULTILINE)
+    done = subprocess.run(["bash", "-c", *command], cwd=tmp_path, check=True, capture_output=True)
+    assert done.stdout.decode() == f"address={repository}\n"
+    assert "needs.build.outputs.address == format('{0}/{1}', github.server_url," in workflow

@@ -17,7 +17,17 @@ from tests.helpers.refusals import Refusal, refusals
 from tests.helpers.svg_reader import Rect, read, text_of
 
 SVG = "{http://www.w3.org/2000/svg}"
-names = st.sampled_from(["run", "on_train_begin", "on_train_end", "on_train_step_begin", "other"])
+# A begin event and its end event, in the words of several libraries.
+PAIRS = [
+    ("on_train_begin", "on_train_end"),
+    ("on_train_batch_start", "on_train_batch_end"),
+    ("before_fit", "after_fit"),
+    ("_before_run", "_after_run"),
+    ("__enter__", "__exit__"),
+]
+names = st.sampled_from(
+    ["run", "on_train_step_begin", "other", *(n for pair in PAIRS for n in pair)]
+)
 sources = st.sampled_from(["", "", "History", "全角文字の名前", "<&>"])
 counts = st.none() | st.integers(0, 9)
 raised = st.sampled_from(["", "ValueError"])
@@ -92,6 +102,13 @@ def test_a_box_is_closed_if_and_only_if_its_end_event_occurred(scenario: Scenari
 def test_an_end_event_closes_the_box_of_its_begin_event_only(name: str, closed: bool) -> None:
     trace = [Event("on_train_step_begin", depth=1), Event(name, depth=1)]
     assert [is_closed for _, is_closed in boxes_of(check_drawing(trace))] == [closed]
+
+
+@pytest.mark.parametrize("begin", [begin for begin, _ in PAIRS])
+@pytest.mark.parametrize("end", [end for _, end in PAIRS])
+def test_events_of_other_libraries_open_and_close_boxes(begin: str, end: str) -> None:
+    trace = [Event(begin, depth=1), Event("other", depth=2), Event(end, depth=1)]
+    assert [is_closed for _, is_closed in boxes_of(check_drawing(trace))] == [(begin, end) in PAIRS]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,17 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.drawing import digit_pad, draw_curves, draw_images
+from minispore.drawing import (
+    Span,
+    digit_pad,
+    draw_broadcast,
+    draw_curves,
+    draw_images,
+    draw_spans,
+)
 from minispore.utils.arrays import Float64Array, UInt8Array
 from tests.helpers.refusals import Refusal, refusals
+from tests.helpers.svg_reader import check_texts, read
 
 SVG = "{http://www.w3.org/2000/svg}"
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([math.nan, math.inf, 0.0])
@@ -90,6 +98,31 @@ def test_each_point_is_drawn_to_scale_between_the_marks(
 
 
 @given(
+    st.dictionaries(
+        names,
+        st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=5),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_curves_with_positions_of_their_own_are_drawn_as_one(
+    curves: dict[str, list[tuple[float, float]]],
+) -> None:
+    """The points are those of one curve through all of them."""
+    apart = draw_curves(
+        {name: np.array([v for _, v in line]) for name, line in curves.items()},
+        {name: [h for h, _ in line] for name, line in curves.items()},
+    )
+    joined = [point for line in curves.values() for point in line]
+    together = draw_curves({"": [v for _, v in joined]}, [h for h, _ in joined])
+    drawn = curves_of(ET.fromstring(apart))
+    assert list(drawn) == list(curves)
+    assert [len(pieces[0]) for pieces in drawn.values()] == [len(line) for line in curves.values()]
+    points = [x for pieces in drawn.values() for x, _ in pieces[0]]
+    assert points == [x for x, _ in curves_of(ET.fromstring(together))[""][0]]
+
+
+@given(
     hnp.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 5))),
     st.booleans(),
 )
@@ -116,10 +149,73 @@ def test_pixels_are_drawn_as_dark_as_they_are(images: UInt8Array, has_captions: 
     assert coloured == [i in marked for i in range(len(captions))]
 
 
+@given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
+def test_own_elements_and_copies_of_each_operand_are_drawn(
+    shapes: hnp.BroadcastableShapes,
+) -> None:
+    """Each element of the result has a box for each operand; those of the operand are coloured."""
+    operands = [np.arange(np.prod(shape)).reshape(shape) for shape in shapes.input_shapes]
+    boxes = list(ET.fromstring(draw_broadcast(*operands)))[3:]
+    size = int(np.prod(shapes.result_shape))
+    for operand in operands:
+        taken, boxes = boxes[: 2 * size + 2], boxes[2 * size + 2 :]
+        rects, texts = taken[: 2 * size : 2], taken[1 : 2 * size : 2]
+        places = [(rect.attrib["x"], rect.attrib["y"]) for rect in rects]
+        assert len(set(places)) == size
+        written = [int(text.text or "") for text in texts]
+        assert written == np.broadcast_to(operand, shapes.result_shape).flatten().tolist()
+        own = [value for value, rect in zip(written, rects, strict=True) if "style" in rect.attrib]
+        assert own == operand.flatten().tolist()
+        assert taken[-2].text == str(operand.shape)
+        axes = map(int, re.findall(r"\d+", taken[-1].text or ""))
+        summed = np.ones(shapes.result_shape).sum(axis=tuple(axes), keepdims=True)
+        assert summed.size == operand.size
+    assert not boxes
+
+
+spans = st.builds(
+    lambda start, length, text, colour: Span(start, start + length, text, colour),
+    st.floats(-1e3, 1e3), st.floats(0.1, 1e3), names | st.just(""), st.integers(0, 3),
+)  # fmt: skip
+lanes = st.dictionaries(names, st.lists(spans, max_size=4), min_size=1, max_size=3)
+
+
+@given(lanes.filter(lambda drawn: any(drawn.values())), st.booleans())
+@example({"a": [Span(2, 4, "from 2")], "b": [Span(3, 4), Span(8, 10)]}, True)
+def test_spans_are_in_their_lanes_at_their_places(
+    lanes: dict[str, list[Span]], has_axis: bool
+) -> None:
+    text = draw_spans(lanes, x_label="byte" if has_axis else "")
+    picture = read(text)
+    check_texts(picture)
+    drawn = iter(picture.drawn_boxes)
+    tops, places = list[float](), dict[float, float]()
+    for name, inside in lanes.items():
+        boxes = [next(drawn) for _ in inside]
+        tops += {box.rect.top for box in boxes}
+        for span, box in zip(inside, boxes, strict=True):
+            assert box.title.startswith(f"{name}: ")
+            assert [each.text for each in box.texts] in ([], [span.text])
+            assert picture.size.contains(box.rect)
+            places |= {span.start: box.rect.left, span.end: box.rect.right}
+    assert next(drawn, None) is None
+    assert tops == sorted(set(tops))
+    ends = sorted(places)
+    scale = (places[ends[-1]] - places[ends[0]]) / (ends[-1] - ends[0])
+    for value, place in places.items():
+        assert place == pytest.approx(places[ends[0]] + scale * (value - ends[0]), abs=0.1)
+    marks = [(h, word) for h, _, word in texts_of(ET.fromstring(text))]
+    zero = next((h for h, word in marks if word == "0"), None)
+    if has_axis and all(
+        "0" not in {name, *(span.text for span in inside)} for name, inside in lanes.items()
+    ):
+        assert zero == pytest.approx(places[ends[0]] - scale * ends[0], abs=0.2)
+
+
 layers = st.lists(st.integers(1, 3), max_size=2).flatmap(
     lambda sizes: st.tuples(
         *(
-            hnp.arrays(np.float64, shape, elements=st.floats(-9, 9))
+            hnp.arrays(np.float64, shape, elements=st.floats(-9, 9, allow_subnormal=False))
             for n, m in pairwise([784, *sizes, 10])
             for shape in ((n, m), (m,))
         )
@@ -141,6 +237,14 @@ draw_curves({name: [1.0] for name in "abcd"})  # ValueError: 'curves' | 1 to 3 c
 draw_curves({"a": [1.0]}, log="z")  # ValueError: 'log' | 'x', 'y' or 'xy' | 'z'
 draw_curves({"a": [1.0]}, [1.0, 2.0])  # ValueError: for each position | 2 positions | 1 values
 draw_curves({"a": [math.nan]})  # ValueError: 'curves' | no point
+draw_broadcast()  # ValueError: must be an operand | 0 operands
+draw_broadcast([])  # ValueError: not empty | (0,)
+draw_broadcast([1, 2], [1, 2, 3])  # ValueError: must match | (2,) and (3,)
+draw_curves({"a": [1.0]}, {"b": [1.0]})  # ValueError: for each position | 0 positions | 1 values
+draw_spans({})  # ValueError: 'lanes' | contain a span
+draw_spans({"a": [Span(1, 1)]})  # ValueError: positive length | 1 to 1
+draw_spans({"a": [Span(0, math.inf)]})  # ValueError: positive length | 0 to inf
+draw_spans({"a": [Span(0, 1, "x", 4)]})  # ValueError: colour | from 0 to 3 | 4
 digit_pad([])  # ValueError: 'weights' | (784, n) | none
 digit_pad([np.zeros((784, 9)), np.zeros(9)])  # ValueError: 'weights' | (10,) | (784, 9), (9,)
 digit_pad([np.zeros((784, 10))])  # ValueError: 'weights' | (10,) | (784, 10)
@@ -152,5 +256,6 @@ draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
 
 @pytest.mark.parametrize("refusal", refusals(INVALID))
 def test_wrong_arguments_raise(refusal: Refusal) -> None:
-    names = {"draw_curves": draw_curves, "draw_images": draw_images, "digit_pad": digit_pad}
+    functions = (Span, digit_pad, draw_broadcast, draw_curves, draw_images, draw_spans)
+    names = {function.__name__: function for function in functions}
     refusal.check({**names, "math": math, "np": np})

@@ -17,7 +17,9 @@ from minispore.common.dtype import (
     promote,
     pytype_to_dtype,
 )
-from tests.common.strategies import dtypes
+from minispore.testing import strategies as mst
+
+dtypes = mst.dtypes()
 
 
 def outcome(x: DType | None, y: DType | None) -> DType | None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, float16, float32, grad, nn, ops, value_and_grad
 from minispore.engine.dispatch import apply2, apply3, apply_nondifferentiable
+from minispore.testing import strategies as mst
 from tests.helpers.refusals import Refusal, refusals
 
 Function = Callable[[Tensor], Tensor]
@@ -48,6 +49,16 @@ def test_third_derivatives_equal_the_analytic_ones(x: float) -> None:
     for value in expected:
         derivative = grad(derivative)
         assert abs(float(derivative(scalar(x))) - value * np.exp(x)) < 1e-9
+
+
+@given(mst.broadcastable_tensors(2, float32))
+def test_broadcasting_adds_up_the_gradients(operands: tuple[Tensor, ...]) -> None:
+    size = sum(operands, ops.zeros(())).size
+    gradients = grad(lambda x, y: ops.sum(x + y), (0, 1))(*operands)
+    for operand, gradient in zip(operands, gradients, strict=True):
+        copies = size / max(1, operand.size)
+        assert gradient.shape == operand.shape
+        assert gradient.tolist() == ops.full(operand.shape, copies).tolist()
 
 
 def perturbed(x: Tensor) -> Tensor:

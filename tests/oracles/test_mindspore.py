@@ -64,7 +64,11 @@ def agree(result: str, expected: str, tolerance: float) -> bool:
 
 
 ENTRIES = {name: list(read(lines(name))) for name in TOLERANCES}
-every_oracle = pytest.mark.parametrize("name", TOLERANCES)
+full = pytest.mark.full
+# The outcomes of the others take more than a second.
+every_oracle = pytest.mark.parametrize(
+    "name", [name if name == "dataset" else pytest.param(name, marks=full) for name in TOLERANCES]
+)
 
 
 STATE = get_rng_state()
@@ -108,6 +112,7 @@ def test_recorded_differences_are_real(name: str) -> None:
     assert recorded == len(different)
 
 
+@full
 @every_oracle
 @pytest.mark.skipif(
     "MINISPORE_MINDSPORE_PYTHON" not in os.environ, reason="no MINISPORE_MINDSPORE_PYTHON"
@@ -126,6 +131,7 @@ def test_mindspore_gives_the_recorded_outcomes(name: str) -> None:
         assert agree(actual, recorded, TOLERANCES[name])
 
 
+@full
 def test_every_public_name_has_a_recorded_signature() -> None:
     listed = [entry.expression for entry in ENTRIES["signatures"]]
     assert listed == list(signatures.expressions())

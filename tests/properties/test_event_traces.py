@@ -11,19 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minispore import Tensor
+from minispore._course.playground import EVALUATION, GRAMMAR, LETTERS
 from minispore.testing import Event, EventTrace, Fault, Scenario
 from minispore.testing import strategies as mst
-from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, load_checkpoint
+from minispore.train import Callback, CheckpointConfig, History, ModelCheckpoint, load_checkpoint
 from minispore.train.protocol.callback import EVENTS
 
-# One letter an event, of the training B e s t f E, of an evaluation V x y z w W.
-LETTERS = dict(zip(EVENTS, "BestfEVxyzwW", strict=True))
-EVALUATION = "Vx(yz)+wW"
-GRAMMAR = {
-    "train": "B(e(st)+f)+E",
-    "fit": f"B(e(st)+({EVALUATION})?f)+E",
-    "eval": EVALUATION,
-}
 # A training state needs the same callbacks in the same order, including the fault injector.
 NEVER = Fault("on_train_end", times=1000)
 # A run that is resumed inside an epoch may have no step of it left.
@@ -53,6 +46,16 @@ def test_event_sequences_match_the_grammar(scenario: Scenario, data: st.DataObje
         assert loop_events(trace) == loop_events(uninterrupted)
 
 
+@given(mst.scenarios(["fit"], ()), mst.callback_lists("train"))
+def test_validation_and_logging_change_no_loss(
+    scenario: Scenario, callbacks: list[Callback]
+) -> None:
+    alone, watched = History(), History()
+    replace(scenario, kind="train").run([alone])
+    scenario.run([*callbacks, watched])
+    assert watched.history["net_output"] == alone.history["net_output"]
+
+
 @given(mst.scenarios(), mst.callback_lists("train"))
 def test_traces_form_a_tree(scenario: Scenario, callbacks: list[Callback]) -> None:
     trace = scenario.run(callbacks)
@@ -80,40 +83,51 @@ def newest(folder: str) -> str | None:
     return next(map(str, Path(folder).glob("*.ckpt")), None)
 
 
-def weights(path: str | None) -> dict[str, bytes]:
-    """Return the parameters in a checkpoint."""
+def weights(folder: str) -> dict[str, bytes]:
+    """Return the parameters in the newest checkpoint."""
+    path = newest(folder)
     loaded = {} if path is None else load_checkpoint(path)
     return {
         name: each.asnumpy().tobytes() for name, each in loaded.items() if isinstance(each, Tensor)
     }
 
 
+def resumed(
+    scenario: Scenario, faults: list[Fault], callbacks: list[Callback], folder: str
+) -> list[EventTrace]:
+    """Run the scenario with each of the faults in turn, from the newest checkpoint on."""
+    return [
+        replace(scenario, fault=each).run([*callbacks, saver(folder)], newest(folder))
+        for each in faults
+    ]
+
+
 KINDS: list[Literal["train", "fit"]] = ["train", "fit"]
-WITH_FAULT = st.one_of(mst.scenarios(KINDS[:1]), mst.scenarios(KINDS[1:]))
-FAULTS = WITH_FAULT.filter(lambda each: each.fault is not None).map(
-    lambda each: each.fault or NEVER
+FAULTS = st.builds(
+    Fault,
+    st.sampled_from(list(EVENTS)),
+    st.integers(1, 4),
+    st.sampled_from(["stop", "exception", "interrupt", "kill"]),
 )
 
 
 @settings(max_examples=settings().max_examples * 2 // 5)
-@given(
-    mst.scenarios(KINDS, ()),
-    st.lists(FAULTS, min_size=1, max_size=2),
-    mst.callback_lists("train", max_size=2),
-)
+@given(mst.scenarios(KINDS, ()), st.lists(FAULTS, max_size=2), mst.callback_lists("train"))
 @example(Scenario(epochs=2, batches=3), [Fault("on_train_step_begin", 5, "kill")], [])
 @example(Scenario("fit", epochs=2), [Fault("on_eval_step_begin", 3, "stop")], [])
 def test_repeatedly_resumed_runs_end_like_the_uninterrupted_run(
-    uninterrupted: Scenario, faults: list[Fault], callbacks: list[Callback]
+    scenario: Scenario, faults: list[Fault], callbacks: list[Callback]
 ) -> None:
-    """Stop, fail, interrupt or kill runs, and resume them each time."""
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        replace(uninterrupted, fault=NEVER).run([*callbacks, saver(one)])
-        for fault in [*faults, NEVER]:
-            resume = newest(other)
-            scenario = replace(uninterrupted, fault=replace(fault, first=False))
-            trace = scenario.run([*callbacks, saver(other)], resume)
+        resumed(scenario, [NEVER], callbacks, one)
+        resumed(scenario, [*faults, NEVER], callbacks, other)
+        assert weights(one) == weights(other) != {}
+
+
+@settings(max_examples=settings().max_examples * 2 // 5)
+@given(mst.scenarios(KINDS, ()), st.lists(FAULTS, min_size=1, max_size=2))
+def test_events_of_resumed_runs_match_the_grammar(scenario: Scenario, faults: list[Fault]) -> None:
+    with TemporaryDirectory() as folder:
+        for trace in resumed(scenario, [*faults, NEVER], [], folder):
             if not trace[0].raised and sentence(trace):
-                assert re.fullmatch(RESUMED[uninterrupted.kind], sentence(trace))
-        assert weights(newest(other)) == weights(newest(one))
-        assert newest(one) is not None
+                assert re.fullmatch(RESUMED[scenario.kind], sentence(trace))

@@ -51,20 +51,18 @@ WITHOUT_FILES = {
 # are those of another function or of several arguments. What these say is recorded as well.
 EXEMPT: dict[str, set[str]] = {
     "nn": {
-        *("auto_prefix", "align_corners", "beta_init", "bias_init", "data", "embedding_table"),
+        *("auto_prefix", "beta_init", "bias_init", "data", "embedding_table"),
         *("gamma_init", "init", "layerwise_parallel", "learning_rate", "mode", "moving_mean_init"),
-        *("moving_var_init", "parallel_optimizer", "parameters", "prim_name", "size"),
-        *("recompute_scale_factor", "scale_factor", "slice_shape", "unflattened_size", "value"),
-        *("w", "weight_init", "milestone", "learning_rates"),
+        *("moving_var_init", "parallel_optimizer", "parameters", "prim_name", "slice_shape"),
+        *("unflattened_size", "value", "w", "weight_init", "milestone", "learning_rates"),
     },
     "ops": {"shape", "weights", "input", "other"},
     "train": {
         *("build_train_network", "get_metric_fn", "load_checkpoint_async"),
-        *("black_list", "callbacks", "choice_func", "eval_type", "func", "reorder", "save_freq"),
-        *("sig", "strict_load", "white_list"),
+        *("black_list", "callbacks", "func", "reorder", "sig", "white_list"),
     },
     "dataset": {
-        *("batch_sampler", "column_names", "count", "indices", "max_rowsize", "progress"),
+        *("batch_sampler", "column_names", "count", "indices", "max_rowsize"),
         *("python_multiprocessing", "weights"),
     },
     "tensorpack": set(),

@@ -105,14 +105,14 @@ def test_invalid_probability_gives_a_nan_loss(gpu: TransferCounter) -> None:
         nn.BCELoss()(given.to("CPU"), wanted.to("CPU"))
 
 
-def test_large_parameter_is_updated_in_one_block(
+def test_large_parameter_is_updated_in_one_tile(
     gpu: TransferCounter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from minispore.nn.optim import optimizer as optimizer_module
 
-    monkeypatch.setattr(optimizer_module, "BLOCK", 4)
-    plan = optimizer_module.Blocks().blocks_for
+    monkeypatch.setattr(optimizer_module, "TILE", 4)
+    plan = optimizer_module.Tiles().tiles_for
     there, here = Tensor(np.zeros((8, 2))), np.zeros((8, 2))
     assert len(plan(there._data)) == 1
     host: Array = here  # type: ignore[assignment]
-    assert len(optimizer_module.Blocks().blocks_for(host)) == 4
+    assert len(optimizer_module.Tiles().tiles_for(host)) == 4

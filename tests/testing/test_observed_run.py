@@ -41,7 +41,7 @@ def test_arrays_are_compared_by_value(
     [
         (np.arange(3), [0, 1, 2]),
         (Tensor([[1.5], [2.5]]), [[1.5], [2.5]]),
-        (np.zeros((2, 5), np.int32), "an array int32 (2, 5) with the check sum "),
+        (np.zeros((2, 5), np.int32), "an array int32 (2, 5) with the checksum "),
         ({"a": (1, float("nan"))}, {"a": [1, "nan"]}),
         ({"a": [object()]}, "what is not compared"),
     ],

@@ -1,4 +1,7 @@
-"""The lessons: one module `lesson_NN_name` each, which defines `LESSON`."""
+"""The lessons: one module `lesson_NN_name` each, which defines `LESSON`.
+
+Lesson 0 is a page without an exercise, so it has no module.
+"""
 
 import re
 from functools import cache
@@ -6,7 +9,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from minispore._course import CourseError
-from minispore._course.exercise import Lesson
+from minispore._course.exercise import CodeExercise, Lesson, TestExercise
+from minispore._course.variants import vary
+
+_FIRST_PAGE = "docs/learn/00-thirty-lines.md"
 
 
 @cache
@@ -25,25 +31,47 @@ def lesson(number: int) -> Lesson:
     """Return a lesson by its number.
 
     Raises:
-        CourseError: There is no such lesson.
+        CourseError: There is no such lesson, or it has no exercise.
 
     Examples:
         >>> lesson(1).title
         'Backpropagation on a computational graph'
     """
-    if number not in names():
-        known = ", ".join(map(str, names()))
-        raise CourseError(f"there is no lesson {number}; the lessons are {known}")
-    value: object = import_module(f"{__name__}.{names()[number]}").LESSON
+    if number == 0:
+        raise CourseError("lesson 0 has no exercise; to read it: minispore learn read 0")
+    value: object = import_module(f"{__name__}.{_name(number)}").LESSON
     assert isinstance(value, Lesson)
     return value
 
 
-def page(number: int) -> str:
-    """Return the path of a lesson's page in the repository.
+def exercise(number: int, variant: int | None = None) -> CodeExercise | TestExercise:
+    """Return the exercise of a lesson, or the variant of it with this seed.
 
-    >>> page(1)
-    'docs/learn/01-graph.md'
+    Raises:
+        CourseError: There is no such lesson.
     """
-    stem = names()[number].removeprefix("lesson_").replace("_", "-")
+    value = lesson(number).exercise
+    return value if variant is None else vary(value, variant)
+
+
+def page(number: int) -> str:
+    """Return the path of a lesson's page in the repository; that of lesson 0 is the first page.
+
+    Raises:
+        CourseError: There is no such lesson.
+
+    Examples:
+        >>> page(1)
+        'docs/learn/01-graph.md'
+    """
+    if number == 0:
+        return _FIRST_PAGE
+    stem = _name(number).removeprefix("lesson_").replace("_", "-")
     return f"docs/learn/{stem}.md"
+
+
+def _name(number: int) -> str:
+    if number not in names():
+        known = ", ".join(map(str, [0, *names()]))
+        raise CourseError(f"there is no lesson {number}; the lessons are {known}")
+    return names()[number]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 from types import ModuleType
 from typing import TypeAlias, cast
 
@@ -10,12 +9,11 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
-from minispore.engine.array import Array
 from minispore.engine.graph import Node
 
-# The operands of a node: the index of an earlier node, and the derivative, None for an operand
-# through which no gradient flows.
-Operands: TypeAlias = tuple[tuple[int, int | None], ...]
+# The operands of a node: the index of an earlier node, and the derivative.
+Operands: TypeAlias = tuple[tuple[int, int], ...]
+_Edge: TypeAlias = tuple[Node, Callable[[int], int]]
 
 _SUBJECT = "your backward_pass"
 
@@ -25,57 +23,42 @@ class Case:
     """A graph of integers in which each node is a linear combination of earlier nodes.
 
     Attributes:
-        graph: The operands of each node.
+        graph: The operands of each node; those of an input are empty.
         seeds: The indices of the outputs, each with its seed gradient.
-        inputs: The indices of the nodes whose gradients are requested.
-        first: Nodes with a lower index are constants, unless they are among `inputs`.
     """
 
     graph: tuple[Operands, ...]
     seeds: tuple[tuple[int, int], ...]
-    inputs: frozenset[int] = frozenset({0})
-    first: int = 0
 
     def __str__(self) -> str:
         nodes = [f"n{i} = {_sum(operands)}" for i, operands in enumerate(self.graph) if operands]
-        leaves = [f"n{i}" for i, operands in enumerate(self.graph) if not operands]
+        inputs = [f"n{i}" for i, operands in enumerate(self.graph) if not operands]
         seeds = [f"{gradient} at n{i}" for i, gradient in self.seeds]
-        inputs = [f"n{i}" for i in sorted(self.inputs)]
-        text = f"the inputs {', '.join(leaves)}" if len(leaves) > 1 else f"the input {leaves[0]}"
-        text = "; ".join([text, *nodes])
-        first = f" with first_number at n{self.first}" if self.first else ""
-        return f"{text}, from the gradients {', '.join(seeds)} to {', '.join(inputs)}{first}"
+        listed = ", ".join(inputs)
+        text = "; ".join([f"the input{'s' * (len(inputs) > 1)} {listed}", *nodes])
+        return f"{text}, from the gradients {', '.join(seeds)} to {listed}"
 
     def actual(self, work: ModuleType) -> dict[str, object]:
         """Return the gradients that the learner's function computes, by node names.
 
         Raises:
-            WrongResult: It asks for a node's pullbacks twice, or does not return a dict.
+            WrongResult: It asks for a node's edges twice, or does not return a dict.
         """
-        nodes = list[Node]()
-        for operands in self.graph:
-            # Half of the operands without a gradient have no node either.
-            parents = [None if d is None and i % 2 else nodes[i] for i, d in operands]
-            nodes.append(Node(parents, [None if d is None else _times(d) for _, d in operands]))
+        nodes = [Node() for _ in self.graph]
         numbers = [node.number for node in nodes]
         visited = set[int]()
 
-        def get_pullbacks(node: Node) -> object:
-            if node.number in visited:
+        def edges(node: Node) -> list[_Edge]:
+            index = numbers.index(node.number)
+            if index in visited:
                 raise WrongResult(
-                    f"{_SUBJECT} asked n{numbers.index(node.number)} for its pullbacks twice, "
-                    "but each node must be visited once"
+                    f"{_SUBJECT} asked n{index} for its edges twice, but each node must be visited "
+                    "once"
                 )
-            visited.add(node.number)
-            return node.pullbacks
+            visited.add(index)
+            return [(nodes[i], _times(derivative)) for i, derivative in self.graph[index]]
 
-        result = work.backward_pass(
-            [(nodes[i], gradient) for i, gradient in self.seeds],
-            {numbers[i] for i in self.inputs},
-            numbers[self.first],
-            get_pullbacks,
-            int.__add__,
-        )
+        result = work.backward_pass([(nodes[i], gradient) for i, gradient in self.seeds], edges)
         if not isinstance(result, dict):
             raise WrongResult(f"{_SUBJECT} returned {result!r}, but a dict was expected")
         gradients = cast("dict[int, object]", result)
@@ -83,16 +66,14 @@ class Case:
         return {names.get(n, f"the number {n}"): gradients[n] for n in sorted(gradients)}
 
     def expected(self) -> dict[str, object]:
-        """Return the same, computed naively: path by path, up to the first requested node."""
+        """Return the same, computed naively: path by path."""
         sums: dict[int, int] = {}
 
         def follow(index: int, gradient: int) -> None:
-            if index in self.inputs:
+            if not self.graph[index]:
                 sums[index] = sums.get(index, 0) + gradient
-                return
             for operand, derivative in self.graph[index]:
-                if derivative is not None and (operand >= self.first or operand in self.inputs):
-                    follow(operand, derivative * gradient)
+                follow(operand, derivative * gradient)
 
         for index, gradient in self.seeds:
             follow(index, gradient)
@@ -100,44 +81,26 @@ class Case:
 
 
 def _sum(operands: Operands) -> str:
-    return " + ".join(f"constant(n{i})" if d is None else f"{d}·n{i}" for i, d in operands)
+    return " + ".join(f"{derivative}·n{i}" for i, derivative in operands)
 
 
-def _times(derivative: int) -> Callable[[Array], Array]:
-    """Return a pullback on integers: the graph does not depend on the type of the gradients."""
-
-    def times(gradient: int) -> int:
-        return derivative * gradient
-
-    return cast("Callable[[Array], Array]", times)
+def _times(derivative: int) -> Callable[[int], int]:
+    return lambda gradient: derivative * gradient
 
 
 @st.composite
-def cases(
-    draw: st.DrawFn,
-    *,
-    constants: bool = False,
-    outputs: int = 1,
-    inputs: bool = False,
-    first: bool = False,
-) -> Case:
+def cases(draw: st.DrawFn, *, inputs: bool = False, outputs: int = 1) -> Case:
     """Generate graphs of up to six nodes, whose first node is an input."""
-    derivatives = st.sampled_from([1, 2, -3, None] if constants else [1, 2, -3])
+    derivatives = st.sampled_from([1, 2, -3])
     graph = list[Operands]([()])
     for i in range(1, draw(st.integers(2, 6))):
-        operands = st.lists(st.tuples(st.integers(0, i - 1), derivatives), min_size=1, max_size=3)
-        graph.append(tuple(draw(operands)))
-    indices = st.integers(0, len(graph) - 1)
+        operand = st.tuples(st.integers(0, i - 1), derivatives)
+        graph.append(tuple(draw(st.lists(operand, min_size=not inputs, max_size=3))))
     seeds = [(len(graph) - 1, 1)]
     if outputs > 1:
-        pairs = st.tuples(indices, st.sampled_from([1, 2]))
+        pairs = st.tuples(st.integers(0, len(graph) - 1), st.sampled_from([1, 2]))
         seeds = draw(st.lists(pairs, min_size=1, max_size=outputs))
-    return Case(
-        tuple(graph),
-        tuple(seeds),
-        frozenset({0}) | draw(st.frozensets(indices, max_size=2)) if inputs else frozenset({0}),
-        draw(st.integers(1, len(graph) - 1)) if first else 0,
-    )
+    return Case(tuple(graph), tuple(seeds))
 
 
 def _is_correct(work: ModuleType, case: Case) -> None:
@@ -171,24 +134,26 @@ class Big:
         for _ in range(self.width):
             node = first
             for _ in range(self.length):
-                node = Node([node] * (1 + self.twice), [_times(1)] * (1 + self.twice))
+                node = Node([node] * (1 + self.twice))
             chains.append(node)
-        return first, Node(chains, [_times(1)] * self.width)
+        return first, Node(chains)
 
 
 def _takes_linear_time(work: ModuleType, big: Big) -> None:
     first, last = big.ends()
-    gradients = work.backward_pass(
-        [(last, 1)], {first.number}, 0, attrgetter("pullbacks"), int.__add__
-    )
+    one = _times(1)
+
+    def edges(node: Node) -> list[tuple[Node | None, Callable[[int], int]]]:
+        return [(parent, one) for parent in node.parents]
+
+    gradients = work.backward_pass([(last, 1)], edges)
     expect(_SUBJECT, gradients[first.number], big.width * (1 + big.twice) ** big.length)
 
 
 LESSON = Lesson(
     title="Backpropagation on a computational graph",
-    minutes=30,
     exercise=CodeExercise(
-        module="minispore.engine.graph",
+        module="minispore._course.solutions.backward",
         tasks={
             "backward_pass": "Visit the nodes in descending order of their numbers. Store, for "
             "each node that is still to be visited, the sum of its gradients so far."
@@ -199,21 +164,12 @@ LESSON = Lesson(
                 cases(), _is_correct, examples=40,
             ),
             Property(
-                "An operand that is None, or whose pullback is None, gets no gradient.",
-                cases(constants=True), _is_correct, examples=40,
-            ),
-            Property(
-                "There may be several outputs, also the same one twice.",
-                cases(outputs=3), _is_correct, examples=40,
-            ),
-            Property(
-                "The backward pass ends at the nodes in `inputs` and returns their gradients.",
+                "The result has the gradient of each input that is reached, by its number.",
                 cases(inputs=True), _is_correct, examples=40,
             ),
             Property(
-                "A node whose number is below `first_number` is a constant, unless it is in "
-                "`inputs`.",
-                cases(inputs=True, first=True), _is_correct, examples=100,
+                "There may be several outputs, also the same one twice.",
+                cases(inputs=True, outputs=3), _is_correct, examples=100,
             ),
             Property(
                 "The time is proportional to the number of nodes, not to the number of paths.",
@@ -224,20 +180,13 @@ LESSON = Lesson(
         bugs=bugs(
             "backward_pass",
             ("a value that is used twice keeps only the last of its gradients",
-             "if number in pending:\n                ",
-             "if number in pending:\n                add = lambda _, last: last; "),
+             "pending[number][1] + contribution", "contribution"),
             ("an output that is given twice counts once",
-             "add(pending[number][1], gradient)", "gradient"),
+             "pending[number][1] + gradient", "gradient"),
             ("the nodes are visited in the order in which they are reached",
              "-heappop(heap)", "-heap.pop(0)"),
-            ("the backward pass continues beyond the requested nodes",
-             "= gradient\n            continue", "= gradient"),
-            ("nodes from before the differentiation are visited as well",
-             "number < first_number and number not in inputs", "False"),
-            ("a requested node from before the differentiation is not reached",
-             "number < first_number and number not in inputs", "number < first_number"),
-            ("an operand without a gradient is followed",
-             "parent is None or pullback is None", "parent is None"),
+            ("only the first input is in the result",
+             "if not operands:", "if not operands and not result:"),
             ("the time grows with the square of the number of nodes",
              "-heappop(heap)", "-min(heap); heap.remove(-number)"),
         ),
@@ -249,8 +198,8 @@ LESSON = Lesson(
         While the dictionary is not empty, remove the entry with the highest number. Each node
         that could still contribute to its gradient has a higher number, and was visited before.
 
-        If its number is in `inputs`, put its gradient into the result and continue with the next
-        node. Otherwise add pullback(gradient) to the gradient of each parent.
+        If edges(node) is empty, put the gradient into the result. Otherwise add
+        pullback(gradient) to the gradient of each operand.
 
         max(pending) is correct, but the time grows with the square of the number of nodes: a heap
         of the negated numbers (heapq) finds the highest number faster. Push a number only when it

@@ -142,7 +142,6 @@ def _show_tensor(case: Case) -> str:
 
 LESSON = Lesson(
     title="Derivative rules as vector–Jacobian products",
-    minutes=30,
     exercise=CodeExercise(
         module=_ELEMENTWISE,
         tasks={

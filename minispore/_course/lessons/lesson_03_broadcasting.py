@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.exercise import CodeExercise, Contract, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
 from minispore.common import Tensor
 
@@ -22,10 +22,12 @@ class Case:
     Attributes:
         shape: The shape of the operand.
         result: The shape of the result and of its gradient.
+        first: Whether the shapes are aligned at the first axis instead of the last one.
     """
 
     shape: tuple[int, ...]
     result: tuple[int, ...]
+    first: bool = False
 
     def __str__(self) -> str:
         g = self.gradient()
@@ -41,21 +43,27 @@ class Case:
         total, g = np.zeros(self.shape), self.gradient()
         added = len(self.result) - len(self.shape)
         for index in np.ndindex(self.result):
-            pairs = zip(index[added:], self.shape, strict=True)
+            own = index[: len(self.shape)] if self.first else index[added:]
+            pairs = zip(own, self.shape, strict=True)
             total[tuple(0 if length == 1 else i for i, length in pairs)] += g[index]
         return total
 
 
 @st.composite
 def cases(
-    draw: st.DrawFn, *, prepended: bool = True, stretched: bool = True, empty: bool = False
+    draw: st.DrawFn,
+    *,
+    prepended: bool = True,
+    stretched: bool = True,
+    empty: bool = False,
+    first: bool = False,
 ) -> Case:
     """Generate operands with up to two axes, and results with up to three."""
     lengths = st.sampled_from([1, 2, 3, 0] if empty else [1, 2, 3])
     shape = draw(st.lists(lengths, max_size=2))
     result = [draw(lengths) if n == 1 and stretched else n for n in shape]
     more = draw(st.lists(lengths, max_size=3 - len(shape))) if prepended else []
-    return Case(tuple(shape), (*more, *result))
+    return Case(tuple(shape), (*result, *more) if first else (*more, *result), first)
 
 
 def _is_correct(work: ModuleType, case: Case) -> None:
@@ -85,32 +93,50 @@ def _show_tensor(case: Case) -> str:
     return f"the tensor {case}"
 
 
+def _properties(*, first: bool = False) -> tuple[Property, ...]:
+    added = "An appended" if first else "A prepended"
+    return (
+        Property(
+            f"{added} axis is summed and removed.",
+            cases(stretched=False, first=first), _is_correct, examples=60,
+        ),
+        Property(
+            "A stretched axis is summed and kept with length 1.",
+            cases(prepended=False, first=first), _is_correct, examples=60,
+        ),
+        Property("Both kinds of axes may occur together.", cases(first=first), _is_correct),
+        Property(
+            "The gradient of an operand that was copied zero times is zero.",
+            cases(empty=True, first=first), _is_correct,
+        ),
+        Property(
+            "For a tensor, the result is a tensor.",
+            cases(first=first), _accepts_tensors, show=_show_tensor, examples=40,
+        ),
+    )  # fmt: skip
+
+
 LESSON = Lesson(
     title="Gradients of broadcasting",
-    minutes=25,
     exercise=CodeExercise(
         module="minispore.engine.rules.broadcasting",
         tasks={
             "unbroadcast": "Sum over the prepended axes and over those that were stretched from "
             "length 1. The result has the shape `shape`."
         },
-        properties=(
-            Property(
-                "A prepended axis is summed and removed.",
-                cases(stretched=False), _is_correct, examples=60,
-            ),
-            Property(
-                "A stretched axis is summed and kept with length 1.",
-                cases(prepended=False), _is_correct, examples=60,
-            ),
-            Property("Both kinds of axes may occur together.", cases(), _is_correct),
-            Property(
-                "The gradient of an operand that was copied zero times is zero.",
-                cases(empty=True), _is_correct,
-            ),
-            Property(
-                "For a tensor, the result is a tensor.",
-                cases(), _accepts_tensors, show=_show_tensor, examples=40,
+        properties=_properties(),
+        contracts=(
+            Contract(
+                "unbroadcast",
+                "shapes are aligned at the first axis, not at the last one. So axes were appended, "
+                "and axis i of the operand is axis i of g.",
+                bugs(
+                    "unbroadcast",
+                    ("", "i + added for i, n in enumerate(shape) if n == 1 and g.shape[i + added]",
+                     "i for i, n in enumerate(shape) if n == 1 and g.shape[i]"),
+                    ("", "*range(added)", "*range(len(shape), g.ndim)"),
+                ),
+                _properties(first=True),
             ),
         ),
         bugs=bugs(

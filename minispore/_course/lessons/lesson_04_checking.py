@@ -60,7 +60,6 @@ _transposed = with_arguments((1, 0))
 
 LESSON = Lesson(
     title="Gradient checking and property-based testing",
-    minutes=40,
     exercise=TestExercise(
         module=__name__,
         name="check_rule",

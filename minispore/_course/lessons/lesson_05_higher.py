@@ -162,7 +162,6 @@ def _mixed_derivative_is_correct(work: ModuleType, case: Case) -> None:
 
 LESSON = Lesson(
     title="Higher-order derivatives",
-    minutes=35,
     exercise=CodeExercise(
         module="minispore.engine.rules.reduction",
         tasks={

@@ -208,7 +208,6 @@ def _supports_depth(work: ModuleType, depth: int) -> None:
 
 LESSON = Lesson(
     title="Modules and parameters",
-    minutes=30,
     exercise=CodeExercise(
         module="minispore.nn.cell",
         tasks={

@@ -1,13 +1,13 @@
 """Lesson 7: stochastic gradient descent, with momentum."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
 
-from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.exercise import CodeExercise, Contract, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult
 from minispore.common import Parameter, Tensor
 
@@ -26,6 +26,8 @@ class Case:
         momentum: The momentum.
         dampening: The dampening.
         nesterov: Whether Nesterov momentum is used.
+        ascends: Whether the step is added.
+        dampens_first: Whether the first gradient is dampened as each other.
     """
 
     weights: Values
@@ -34,6 +36,8 @@ class Case:
     momentum: float = 0.0
     dampening: float = 0.0
     nesterov: bool = False
+    ascends: bool = False
+    dampens_first: bool = False
 
     def __str__(self) -> str:
         text = f"learning_rate={self.rate:g}"
@@ -70,13 +74,13 @@ class Case:
             for i, gradient in enumerate(gradients):
                 for j, g in enumerate(gradient):
                     v = g
-                    if number:
+                    if number or self.dampens_first:
                         v = self.momentum * velocity[i][j] + (1 - self.dampening) * g
                     velocity[i][j] = v
                     step = g if not self.momentum else v
                     if self.nesterov:
                         step = g + self.momentum * v
-                    weights[i][j] -= self.rate * step
+                    weights[i][j] += self.rate * (step if self.ascends else -step)
             trajectory.append(tuple(map(tuple, weights)))
         return trajectory
 
@@ -154,9 +158,58 @@ def _gradients_are_unchanged(work: ModuleType, case: Case) -> None:
             )
 
 
+def _properties(*, ascends: bool = False, dampens_first: bool = False) -> tuple[Property, ...]:
+    def runs(
+        *,
+        steps: int = 1,
+        several: bool = False,
+        momentum: bool = False,
+        dampening: bool = False,
+        nesterov: bool = False,
+    ) -> st.SearchStrategy[Case]:
+        return cases(
+            steps=steps,
+            several=several,
+            momentum=momentum,
+            dampening=dampening,
+            nesterov=nesterov,
+        ).map(lambda case: replace(case, ascends=ascends, dampens_first=dampens_first))
+
+    step = "the learning rate times the gradient"
+    verb = f"adds {step} to" if ascends else f"subtracts {step} from"
+    v = "momentum times v plus the gradient"
+    v = v if dampens_first else f"the first gradient, and then {v}"
+    other = "" if dampens_first else " except the first"
+    return (
+        Property(
+            f"A step {verb} the parameter.",
+            runs(), _steps_are_correct,
+        ),
+        Property(
+            f"With momentum, the step follows v: {v}.",
+            runs(steps=3, momentum=True), _steps_are_correct,
+        ),
+        Property(
+            f"Dampening reduces the contribution of each gradient{other}.",
+            runs(steps=3, momentum=True, dampening=True), _steps_are_correct,
+        ),
+        Property(
+            "With nesterov, the step follows the gradient plus momentum times the new v.",
+            runs(steps=3, momentum=True, nesterov=True), _steps_are_correct,
+        ),
+        Property(
+            "Each parameter has its own v.",
+            runs(steps=3, momentum=True, several=True), _steps_are_correct,
+        ),
+        Property(
+            "The gradients are not modified.",
+            runs(steps=2, momentum=True, several=True), _gradients_are_unchanged,
+        ),
+    )  # fmt: skip
+
+
 LESSON = Lesson(
     title="Stochastic gradient descent and momentum",
-    minutes=35,
     exercise=CodeExercise(
         module="minispore.nn.optim.sgd",
         tasks={
@@ -166,31 +219,20 @@ LESSON = Lesson(
             "contains zeros before the first step; self._is_first_step[i] says whether this is "
             "the first step of parameter number i. You need not use xp, which is numpy."
         },
-        properties=(
-            Property(
-                "A step subtracts the learning rate times the gradient from the parameter.",
-                cases(), _steps_are_correct,
+        properties=_properties(),
+        contracts=(
+            Contract(
+                "SGD._update",
+                "the step is added to w, to find a maximum.",
+                bugs("SGD._update", ("", "w -= xp", "w += xp")),
+                _properties(ascends=True),
             ),
-            Property(
-                "With momentum, the step follows v: the first gradient, and then momentum times v "
-                "plus the gradient.",
-                cases(steps=3, momentum=True), _steps_are_correct,
-            ),
-            Property(
-                "Dampening reduces the contribution of each gradient except the first.",
-                cases(steps=3, momentum=True, dampening=True), _steps_are_correct,
-            ),
-            Property(
-                "With nesterov, the step follows the gradient plus momentum times the new v.",
-                cases(steps=3, momentum=True, nesterov=True), _steps_are_correct,
-            ),
-            Property(
-                "Each parameter has its own v.",
-                cases(steps=3, momentum=True, several=True), _steps_are_correct,
-            ),
-            Property(
-                "The gradients are not modified.",
-                cases(steps=2, momentum=True, several=True), _gradients_are_unchanged,
+            Contract(
+                "SGD._update",
+                "the first gradient is treated as each other one: it is added, dampened, to a v of "
+                "zeros.",
+                bugs("SGD._update", ("", "if self._is_first_step[i]:", "if False:")),
+                _properties(dampens_first=True),
             ),
         ),
         bugs=bugs(

@@ -131,7 +131,6 @@ _EMIT_EPOCH_END = "        callbacks.emit(Callback.on_train_epoch_end, context)\
 
 LESSON = Lesson(
     title="The training loop and its callback hooks",
-    minutes=35,
     exercise=CodeExercise(
         module="minispore.train.loop",
         tasks={

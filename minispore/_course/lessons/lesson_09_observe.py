@@ -1,10 +1,12 @@
 """Lesson 9: a logging callback has no side effects and stores copies."""
 
+from collections.abc import Callable, Sequence
+from statistics import mean
 from types import ModuleType
 
 from hypothesis import strategies as st
 
-from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.exercise import CodeExercise, Contract, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect, expect_count, is_same
 from minispore._course.given_run import Act, GivenRun, expect_invariants, given_runs
 from minispore.common import Tensor
@@ -28,6 +30,15 @@ def records_losses(work: ModuleType, run: GivenRun) -> None:
     log = work.RunLog()
     run.train(log)
     expect_losses(log.losses, run.means())
+
+
+def _records(summary: Callable[[Sequence[float]], float]) -> Callable[[ModuleType, GivenRun], None]:
+    def records(work: ModuleType, run: GivenRun) -> None:
+        log = work.RunLog()
+        run.train(log)
+        expect_losses(log.losses, [float(summary(each)) for each in run.losses])
+
+    return records
 
 
 def _records_results(work: ModuleType, run: GivenRun) -> None:
@@ -77,9 +88,51 @@ def _has_no_side_effects(work: ModuleType, _: None) -> None:
     expect_invariants(work.RunLog, "reuse", "resume")
 
 
+def _properties(
+    text: str = "the mean", summary: Callable[[Sequence[float]], float] = mean
+) -> tuple[Property, ...]:
+    return (
+        Property(
+            f"`losses` has, for each epoch, {text} of the losses of its steps; of several "
+            "outputs of a step, the first one is its loss.",
+            given_runs() | given_runs(gradients=True), _records(summary), examples=40,
+        ),
+        Property(
+            "The recorded losses are Python numbers, which nothing can change later.",
+            given_runs(), _stores_numbers, examples=20,
+        ),
+        Property(
+            "`results` has the results of each evaluation.",
+            given_runs(evaluates=True), _records_results, examples=40,
+        ),
+        Property(
+            "The recorded results are copies: later changes of `metrics` do not change them.",
+            given_runs(evaluates=True), _stores_copies, examples=20,
+        ),
+        Property(
+            "A second run with the same object begins with empty lists.",
+            given_runs(evaluates=True), _forgets_earlier_runs, examples=20,
+        ),
+        Property(
+            "The callback has no side effects: check_callback finds no violated invariant "
+            "(except those about resuming and reuse).",
+            st.none(), _has_no_side_effects, examples=1,
+            show=lambda _: "the runs of check_callback",
+        ),
+    )  # fmt: skip
+
+
+def _contract(text: str, new: str, summary: Callable[[Sequence[float]], float]) -> Contract:
+    return Contract(
+        "RunLog",
+        f"`losses` has, for each epoch, {text} of the losses of its steps, not the mean.",
+        bugs("RunLog.on_train_epoch_end", ("", "sum(self._steps) / len(self._steps)", new)),
+        _properties(text, summary),
+    )
+
+
 LESSON = Lesson(
     title="Logging callbacks: no side effects",
-    minutes=30,
     exercise=CodeExercise(
         module="minispore._course.solutions.run_log_09",
         from_empty=True,
@@ -90,34 +143,12 @@ LESSON = Lesson(
             "`results` is a list with the dictionary params.metrics of each finished evaluation. "
             "A new training empties both lists. The callback changes nothing else."
         },
-        properties=(
-            Property(
-                "`losses` has, for each epoch, the mean of the losses of its steps; of several "
-                "outputs of a step, the first one is its loss.",
-                given_runs() | given_runs(gradients=True), records_losses, examples=40,
-            ),
-            Property(
-                "The recorded losses are Python numbers, which nothing can change later.",
-                given_runs(), _stores_numbers, examples=20,
-            ),
-            Property(
-                "`results` has the results of each evaluation.",
-                given_runs(evaluates=True), _records_results, examples=40,
-            ),
-            Property(
-                "The recorded results are copies: later changes of `metrics` do not change them.",
-                given_runs(evaluates=True), _stores_copies, examples=20,
-            ),
-            Property(
-                "A second run with the same object begins with empty lists.",
-                given_runs(evaluates=True), _forgets_earlier_runs, examples=20,
-            ),
-            Property(
-                "The callback has no side effects: check_callback finds no violated invariant "
-                "(except those about resuming and reuse).",
-                st.none(), _has_no_side_effects, examples=1,
-                show=lambda _: "the runs of check_callback",
-            ),
+        properties=_properties(),
+        contracts=(
+            _contract("the largest", "max(self._steps)", max),
+            _contract("the smallest", "min(self._steps)", min),
+            _contract("the last", "self._steps[-1]", lambda losses: losses[-1]),
+            _contract("the sum", "sum(self._steps)", sum),
         ),
         bugs=(
             *bugs(

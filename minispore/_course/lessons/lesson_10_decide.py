@@ -100,7 +100,6 @@ def _of_nan(run: GivenRun) -> GivenRun:
 
 LESSON = Lesson(
     title="Early stopping",
-    minutes=30,
     exercise=CodeExercise(
         module="minispore._course.solutions.run_log_10",
         from_empty=True,

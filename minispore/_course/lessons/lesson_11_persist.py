@@ -212,7 +212,6 @@ _AT = st.sampled_from(["on_train_begin", "on_train_step_begin", "on_train_epoch_
 
 LESSON = Lesson(
     title="Checkpoints and exact resume",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore._course.solutions.run_log_11",
         from_empty=True,

@@ -1,17 +1,17 @@
 """Lesson 12: a trigger separates the action of a callback from its times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from types import ModuleType
-from typing import Any, Self, cast
 
 from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, counted, expect, expect_text, is_same
-from minispore._course.given_run import Act, GivenRun, Stateful, given_runs, through_file
-from minispore.train import Callback, LambdaCallback, RunContext
+from minispore._course.feedback import WrongResult, counted, expect, expect_text
+from minispore._course.given_run import GivenRun, given_runs
+from minispore._course.proxy import Triggered
+from minispore.train import RunContext
 from minispore.train.protocol.callback import EVENTS
 
 
@@ -23,22 +23,45 @@ class Case:
         run: The run.
         steps: The argument `every_k_steps`.
         epochs: The argument `every_k_epochs`.
+        at_end: The argument `at_end`.
+        done: The number of epochs before the run, which continues an earlier one.
     """
 
     run: GivenRun
     steps: int | None = None
     epochs: int | None = None
+    at_end: bool = False
+    done: int = 0
 
     def __str__(self) -> str:
         count, length = len(self.run.losses), len(self.run.losses[0])
         arguments = [f"every_k_steps={self.steps}"] if self.steps else []
         arguments += [f"every_k_epochs={self.epochs}"] if self.epochs else []
+        arguments += ["at_end=True"] if self.at_end else []
         times = f" with {' and '.join(arguments)}" if arguments else ""
-        return f"{counted(count, 'epoch')} of {counted(length, 'step')}{times}"
+        before = f", after {counted(self.done, 'epoch')} of an earlier run" if self.done else ""
+        return f"{counted(count, 'epoch')} of {counted(length, 'step')}{times}{before}"
+
+    def due(self) -> Iterator[int]:
+        """Yield the steps after which the callback is triggered."""
+        length = len(self.run.losses[0])
+        before, last = self.done * length, (len(self.run.losses) - self.done) * length
+        for step in range(1, last + 1):
+            by_step = self.steps and step % self.steps == 0
+            by_epoch = self.epochs and (before + step) % (length * self.epochs) == 0
+            if by_step or by_epoch or (self.at_end and step == last):
+                yield step
+
+    def train(self, work: ModuleType) -> "Recorder":
+        """Train with the learner's `Periodic`, and return its callback."""
+        recorder = Recorder()
+        arguments = (recorder, self.steps, self.epochs)
+        self.run.train(work.Periodic(*arguments, at_end=self.at_end), done=self.done)
+        return recorder
 
 
-class Recorder(Callback):
-    """A callback that records its hooks, with a trigger and a state."""
+class Recorder(Triggered):
+    """A callback that records its hooks, with a trigger."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,136 +82,67 @@ class Recorder(Callback):
         """Record a trigger."""
         self.record("trigger", run_context)
 
-    def __enter__(self) -> Self:
-        self.calls.append("__enter__")
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.calls.append("__exit__" if error[0] is None else "__exit__ with an exception")
-
-    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
-        """Record an exception."""
-        self.calls.append("on_exception")
-
-    def state_dict(self) -> dict[str, object]:
-        """Return a state."""
-        return {"calls": list(self.calls)}
-
-    def load_state_dict(self, state: dict[str, object]) -> None:
-        """Load a state."""
-        self.calls = list(cast("list[str]", state["calls"]))
-
 
 def _triggers_are_due(work: ModuleType, case: Case) -> None:
-    recorder = Recorder()
-    case.run.train(work.Periodic(recorder, case.steps, case.epochs))
-    length = len(case.run.losses[0])
-    expected = list[str]()
-    for step in range(1, length * len(case.run.losses) + 1):
-        if case.steps and step % case.steps == 0:
-            expected.append(f"trigger in step {step}")
-        if case.epochs and step % (length * case.epochs) == 0:
-            expected.append(f"trigger in step {step}")
-    triggers = [each for each in recorder.calls if each.startswith("trigger")]
-    expect("the triggers", triggers, expected)
+    calls = case.train(work).calls
+    triggers = [each for each in calls if each.startswith("trigger")]
+    expect("the triggers", triggers, [f"trigger in step {step}" for step in case.due()])
 
 
 def _forwards_hooks(work: ModuleType, case: Case) -> None:
-    alone, wrapped = Recorder(), Recorder()
+    alone = Recorder()
     case.run.train(alone)
-    case.run.train(work.Periodic(wrapped, case.steps, case.epochs))
-    calls = [each for each in wrapped.calls if not each.startswith("trigger")]
+    calls = [each for each in case.train(work).calls if not each.startswith("trigger")]
     for number, (actual, due) in enumerate(zip_longest(calls, alone.calls, fillvalue="nothing"), 1):
         expect_text(f"as call number {number}, your Periodic forwarded", actual, due)
 
 
-def _triggers_after_the_hook(work: ModuleType, case: Case) -> None:
-    recorder = Recorder()
-    case.run.train(work.Periodic(recorder, case.steps, case.epochs))
-    for before, call in zip(recorder.calls, recorder.calls[1:], strict=False):
+def _triggers_between_the_hooks(work: ModuleType, case: Case) -> None:
+    calls = case.train(work).calls
+    for before, call in zip(["nothing", *calls], calls, strict=False):
         hooks = "on_train_step_end", "on_train_epoch_end"
         if call.startswith("trigger") and not before.startswith(hooks):
             raise WrongResult(f"your Periodic triggered the callback after {before}")
 
 
-def _forwards_exceptions(work: ModuleType, run: GivenRun) -> None:
-    recorder = Recorder()
+_PERIODS = st.none() | st.integers(1, 4)
+_RUNS = given_runs(epochs=4)
+_STEPS = st.builds(Case, _RUNS, st.integers(1, 4))
+_EPOCHS = st.builds(Case, _RUNS, st.none(), st.integers(1, 4))
+_AT_END = st.builds(Case, _RUNS, at_end=st.just(True))
+_CASES = st.builds(Case, _RUNS, _PERIODS, _PERIODS, st.booleans())
+_CONTINUED = _EPOCHS.flatmap(
+    lambda case: st.integers(0, len(case.run.losses) - 1).map(
+        lambda done: Case(case.run, epochs=case.epochs, done=done)
+    )
+)
 
-    def fail(_: RunContext) -> None:
-        raise ValueError
-
-    try:
-        run.train(work.Periodic(recorder, 1), Act("on_train_step_begin", 1, fail))
-    except ValueError:
-        ends = ["on_exception", "__exit__ with an exception"]
-        expect("the last calls", recorder.calls[-2:], ends)
-    else:
-        raise WrongResult("your Periodic suppressed the exception")
-
-
-def _forwards_the_state(work: ModuleType, run: GivenRun) -> None:
-    first, second = Recorder(), Recorder()
-    periodic = work.Periodic(first, 1)
-    run.train(periodic)
-    restored: Stateful = work.Periodic(second, 1)
-    restored.load_state_dict(dict(through_file(periodic)))
-    expect("the state of the new callback", second.calls, first.calls)
-
-
-def _records_norms(work: ModuleType, case: Case) -> None:
-    log = work.RunLog()
-    periodic = LambdaCallback(on_train_step_end=log.trigger)
-    case.run.train(log, periodic)
-    expected = [5.0 * loss for epoch in case.run.losses for loss in epoch]
-    norms: list[object] = log.norms
-    same = [is_same(*pair, 1e-5) for pair in zip(norms, expected, strict=False)]
-    if len(norms) != len(expected) or not all(same):
-        expect("`norms`", norms, expected)
-
-
-def _resumes_norms(work: ModuleType, run: GivenRun) -> None:
-    first, second = work.RunLog(), work.RunLog()
-    run.train(first, LambdaCallback(on_train_step_end=first.trigger))
-    second.load_state_dict(dict(through_file(first)))
-    expect("`norms` after a resume", second.norms, first.norms)
-
-
-def _chief_only(work: ModuleType, chief_only: bool) -> None:
-    callback: Any = Recorder()
-    callback.chief_only = chief_only
-    expect("chief_only of your RunLog", work.RunLog().chief_only, True)
-    expect("chief_only of your Periodic", work.Periodic(callback, 1).chief_only, chief_only)
-
-
-_TIMES = st.none() | st.integers(1, 4)
-_CASES = st.builds(Case, given_runs(epochs=4), _TIMES, _TIMES)
-_STEPS = st.builds(Case, given_runs(epochs=4), st.integers(1, 4), st.none())
-_EPOCHS = st.builds(Case, given_runs(epochs=4), st.none(), st.integers(1, 4))
-
-_FORWARD = "self.callback.on_train_step_end(run_context)\n        "
-_TRIGGER = """step = run_context.original_args().cur_step_num
-        if self.every_k_steps is not None and step % self.every_k_steps == 0:
+_EPOCH = "epoch = run_context.original_args().cur_epoch_num"
+_IN_EPOCH = "step = (step - 1) % run_context.original_args().batch_num + 1"
+_IN_RUN = "self.first = getattr(self, 'first', epoch); epoch -= self.first - 1"
+_FORWARD = "super().on_train_step_end(run_context)\n        "
+_TRIGGER = """if self.step_is_due(run_context):
             self.callback.trigger(run_context)"""
+_TRIGGER_END = """if self.at_end and not was_triggered:
+            self.callback.trigger(run_context)"""
+_FORWARD_END = "super().on_train_end(run_context)"
 
 LESSON = Lesson(
-    title="Events and triggers: two callback APIs",
-    minutes=40,
+    title="Triggers: what a callback does, and when",
     exercise=CodeExercise(
-        module="minispore._course.solutions.run_log_12",
-        from_empty=True,
-        continues=11,
+        module="minispore._course.solutions.periodic",
         tasks={
-            "RunLog": "Add the method trigger(run_context): it appends to the list `norms` the "
-            "norm of all gradients of the step together, as a Python number: the square root of "
-            "the sum of the squares of all elements. The step returns params.net_outputs = (loss, "
-            "gradients), a dictionary of tensors by parameter names. `norms` belongs to the state, "
-            "and a new training empties it. Of several processes, only the first calls a RunLog: "
-            "set chief_only = True in the class.",
-            "Periodic": "A subclass of Callback: Periodic(callback, every_k_steps=None, "
-            "every_k_epochs=None). It forwards to the callback every hook, the entering and "
-            "leaving, and the state; it takes over its chief_only; and it calls "
-            "callback.trigger(run_context) after each step and each epoch whose number, over all "
-            "epochs, is a multiple of the argument, after it has forwarded the hook.",
+            "Periodic.step_is_due": "Return whether `every_k_steps` divides the number of the "
+            "step, over all epochs; False if it is None.",
+            "Periodic.epoch_is_due": "Return whether `every_k_epochs` divides the number of the "
+            "epoch; False if it is None, or if the last step of the epoch was due: no step "
+            "triggers the callback twice.",
+            "Periodic.on_train_step_end": "Forward the hook, as `Proxy` does. Then call "
+            "`self.callback.trigger(run_context)` if the step is due.",
+            "Periodic.on_train_epoch_end": "Forward the hook. Then trigger the callback if the "
+            "end of the epoch is due.",
+            "Periodic.on_train_end": "With `at_end`, trigger the callback, unless its last step "
+            "has; then forward the hook, in which the callback may close a file.",
         },
         properties=(
             Property(
@@ -201,97 +155,62 @@ LESSON = Lesson(
                 _EPOCHS, _triggers_are_due, examples=60,
             ),
             Property(
-                "All hooks are forwarded, also those of evaluations, and so are __enter__ and "
-                "__exit__.",
-                st.builds(Case, given_runs(epochs=2, evaluates=True)), _forwards_hooks, examples=20,
+                "With `at_end` it runs after the last step.",
+                _AT_END, _triggers_are_due, examples=20,
             ),
             Property(
-                "The hook of the callback runs before its trigger.",
-                _CASES, _triggers_after_the_hook, examples=40,
+                "It never runs twice after a step.",
+                _CASES, _triggers_are_due, examples=60,
             ),
             Property(
-                "An exception is forwarded, and reaches the caller.",
-                given_runs(epochs=1), _forwards_exceptions, examples=10,
+                "It runs after the hook at the end of its step or epoch, and before on_train_end.",
+                _CASES, _triggers_between_the_hooks, examples=40,
             ),
             Property(
-                "The state of `Periodic` is the callback's.",
-                given_runs(epochs=2), _forwards_the_state, examples=10,
+                "All hooks are forwarded.",
+                _CASES, _forwards_hooks, examples=20,
             ),
             Property(
-                "`norms` has the norm of the gradients at each trigger.",
-                st.builds(Case, given_runs(gradients=True, epochs=2)), _records_norms, examples=30,
-            ),
-            Property(
-                "`norms` belongs to the state.",
-                given_runs(gradients=True, epochs=2), _resumes_norms, examples=10,
-            ),
-            Property(
-                "Only the first process calls a `RunLog`, also in a `Periodic`, which is called in "
-                "all processes if its callback is.",
-                st.booleans(), _chief_only, examples=2,
-                show=lambda chief_only: f"a callback whose chief_only is {chief_only}",
+                "A run that continues an earlier one has its epochs, which are not counted anew.",
+                _CONTINUED, _triggers_are_due, examples=60,
             ),
         ),
         bugs=(
             *bugs(
+                "Periodic.step_is_due",
+                ("the steps are those of each epoch", "cur_step_num",
+                 f"cur_step_num; {_IN_EPOCH}"),
+            ),
+            *bugs(
+                "Periodic.epoch_is_due",
+                ("the first epoch counts as 0", "epoch % self", "(epoch - 1) % self"),
+                ("the epochs are those of this run", _EPOCH,
+                 f"{_EPOCH}; {_IN_RUN}"),
+                ("a step triggers twice", " and not self.step_is_due(run_context)", ""),
+            ),
+            *bugs(
                 "Periodic.on_train_step_end",
-                ("the steps are those of each epoch",
-                 "step % self.every_k_steps",
-                 "((step - 1) % run_context.original_args().batch_num + 1) % self.every_k_steps"),
-                ("the hook at the end of a step is not forwarded",
-                 "        self.callback.on_train_step_end(run_context)\n", ""),
                 ("the trigger precedes the hook",
                  f"{_FORWARD}{_TRIGGER}", f"{_TRIGGER}\n        {_FORWARD.rstrip()}"),
             ),
             *bugs(
-                "Periodic.on_train_epoch_end",
-                ("the first epoch counts as 0", "epoch % self.every_k_epochs",
-                 "(epoch - 1) % self.every_k_epochs"),
-            ),
-            *bugs(
-                "Periodic.on_exception",
-                ("an exception is not forwarded",
-                 "self.callback.on_exception(run_context, error)", "pass"),
-            ),
-            *bugs(
-                "Periodic.on_eval_end",
-                ("the evaluation is not forwarded",
-                 "self.callback.on_eval_end(run_context)", "pass"),
-            ),
-            *bugs(
-                "Periodic.state_dict",
-                ("the state is not forwarded", "self.callback.state_dict()", "{}"),
-            ),
-            *bugs(
-                "Periodic.__init__",
-                ("the callback's chief_only is ignored",
-                 "self.chief_only = callback.chief_only", "pass"),
-            ),
-            *bugs(
-                "RunLog.trigger",
-                ("the norms of the parameters are added",
-                 "math.sqrt(sum(float((each**2).sum()) for each in arrays))",
-                 "sum(math.sqrt(float((each**2).sum())) for each in arrays)"),
-            ),
-            *bugs(
-                "RunLog.load_state_dict",
-                ("the norms are not restored", "self.norms = norms", "pass"),
+                "Periodic.on_train_end",
+                ("the end is ignored", "if self.at_end", "if False"),
+                ("the end of the callback precedes its trigger",
+                 f"{_TRIGGER_END}\n        {_FORWARD_END}",
+                 f"{_FORWARD_END}\n        {_TRIGGER_END}"),
+                ("the last hook is not forwarded", _FORWARD_END, "pass"),
             ),
         ),
     ),
     hints="""
-        Periodic needs all twelve hooks, on_train_begin to on_eval_end, and __enter__, __exit__,
-        on_exception, state_dict and load_state_dict. Each is one line, such as
-        self.callback.on_eval_begin(run_context).
-
         params.cur_step_num counts the steps of all epochs from 1, params.cur_epoch_num the
-        epochs. A time is due if the number % k == 0. Forward the hook first.
+        epochs, those before this run included. Do not count yourself.
 
-        gradients = params.net_outputs[1]; each of its values has asnumpy(). Add (array**2).sum()
-        of all arrays, and take the square root of the sum.
+        A time is due if the number % k == 0. super().on_train_step_end(run_context) forwards a
+        hook.
 
-        chief_only is a class attribute: `chief_only = True` in RunLog, and self.chief_only =
-        callback.chief_only in the __init__ of Periodic. Add "norms" to what state_dict returns,
-        and restore it.
+        epoch_is_due is `... and not self.step_is_due(run_context)`. on_train_end triggers if
+        at_end is set and neither step_is_due nor epoch_is_due returns True.
         """,
 )  # fmt: skip

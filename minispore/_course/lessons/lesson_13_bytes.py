@@ -194,7 +194,6 @@ def _reads_in_pieces(work: ModuleType, prefix: LongPrefix) -> None:
 
 LESSON = Lesson(
     title="File formats that survive a crash",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore.train.summary.tfrecord",
         tasks={

@@ -180,7 +180,6 @@ _default, _every_second_step = _factory(), _factory(2)
 
 LESSON = Lesson(
     title="Property-based testing of callbacks",
-    minutes=40,
     exercise=TestExercise(
         module=__name__,
         name="check_memory",

@@ -206,7 +206,6 @@ _NUMPY = '__import__("numpy")'
 
 LESSON = Lesson(
     title="Device-independent array code",
-    minutes=35,
     exercise=CodeExercise(
         module="minispore.engine.rules.normalization",
         tasks={

@@ -192,7 +192,6 @@ def _returns_the_size(work: ModuleType, case: Case) -> None:
 
 LESSON = Lesson(
     title="What a graph compiler does",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore.graph.program",
         tasks={

@@ -198,7 +198,6 @@ def cases(
 
 LESSON = Lesson(
     title="Several processes",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore._course.solutions.replica",
         from_empty=True,

@@ -162,7 +162,6 @@ _ENDED = st.builds(Case, _LOW, _FACTOR, st.integers(3, 6), st.integers(1, 3), st
 
 LESSON = Lesson(
     title="Capstone: a learning-rate finder",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore._course.solutions.rate_finder",
         from_empty=True,

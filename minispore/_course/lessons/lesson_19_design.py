@@ -178,7 +178,6 @@ def _acting(*actions: str) -> st.SearchStrategy[Case]:
 
 LESSON = Lesson(
     title="Capstone: a callback system for another loop",
-    minutes=40,
     exercise=CodeExercise(
         module="minispore._course.solutions.other_loop",
         from_empty=True,

@@ -11,7 +11,7 @@ from minispore.dataset.digits._render import SIZE, render
 from minispore.dataset.digits._skeletons import SKELETONS
 from minispore.dataset.digits._strokes import Drawings, read_drawings
 from minispore.utils.arrays import IndexArray, Int64Array, UInt8Array
-from minispore.utils.checks import check_int, check_one_of
+from minispore.utils.checks import check_function, check_int, check_one_of
 
 MAX_COUNT: Final = 2**31 - 1  # the limit of the header of MNIST's files
 _BLOCK: Final = 250  # images; a multiple of 10 that fits into the processor's caches
@@ -50,6 +50,7 @@ def generate(
     check_int(count, "count", low=0, high=MAX_COUNT)
     check_int(seed, "seed", low=0)
     check_one_of(usage, _STREAMS, "usage")
+    check_function(progress, "progress", optional=True)
     images, labels = np.empty((count, SIZE, SIZE), np.uint8), np.empty(count, np.uint8)
     for number, start in enumerate(range(0, count, _BLOCK)):
         part = slice(start, start + _BLOCK)

@@ -15,7 +15,7 @@ from typing import Final
 from minispore.dataset.digits._generate import MAX_COUNT, generate
 from minispore.dataset.idx import MNIST_NAMES, idx_bytes
 from minispore.utils.atomic import atomic_write, open_regular_file
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import check_function, check_int, check_type
 
 MARKER: Final = "minispore-digits.json"
 """The name of the marker file."""
@@ -66,6 +66,7 @@ def write(
         >>> folder.cleanup()
     """
     check_type(directory, (str, os.PathLike), "directory")
+    check_function(progress, "progress", optional=True)
     params = {
         "train": check_int(train, "train", low=1, high=MAX_COUNT),
         "test": check_int(test, "test", low=1, high=MAX_COUNT),

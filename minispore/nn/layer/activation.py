@@ -523,8 +523,8 @@ class PReLU(Cell):
 
 # MindSpore has no names for the others.
 _BY_NAME: dict[str, type[Cell]] = {
-    each.__name__.lower(): each
-    for each in (
+    cell.__name__.lower(): cell
+    for cell in (
         ReLU, Sigmoid, Tanh, Softmax, LogSoftmax, ReLU6, SiLU, Mish, HSigmoid, HSwish, LogSigmoid,
         Softsign, Tanhshrink, LeakyReLU, ELU, GELU, Hardtanh, SoftShrink, HShrink, Softmin, PReLU,
     )

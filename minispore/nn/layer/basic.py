@@ -227,6 +227,7 @@ class Dropout2d(Cell):
         return f"p={self.p}"
 
 
+@check_arguments
 class Upsample(Cell):
     """Sequences or images of another size.
 

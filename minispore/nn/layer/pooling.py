@@ -424,7 +424,7 @@ class _AdaptivePool2d(Cell):
                 slice(i * length // count, -(-(i + 1) * length // count)) for i in range(count)
             ]
             before = (slice(None),) * axis
-            x = ops.stack([self._reduce(x[*before, each], axis) for each in windows], axis)
+            x = ops.stack([self._reduce(x[*before, window], axis) for window in windows], axis)
         return x
 
 

@@ -116,7 +116,7 @@ def _resolve_groups(
 
 
 def _ordered(options: list[ParamOptions], order: list[Parameter]) -> list[ParamOptions]:
-    by_name = {each.parameter.name: each for each in options}
+    by_name = {option.parameter.name: option for option in options}
     names = [parameter.name for parameter in order]
     if sorted(names) != sorted(by_name):
         raise ValueError(
@@ -145,8 +145,8 @@ def _as_parameters(values: object, key: str) -> list[Parameter]:
 
 def _check_names(options: list[ParamOptions]) -> None:
     seen: set[str] = set()
-    for each in options:
-        name = each.parameter.name
+    for option in options:
+        name = option.parameter.name
         if name in seen:
             raise ValueError(
                 f"For '{caller()}', each parameter must be given once and have a name of its own, "

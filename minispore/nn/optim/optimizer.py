@@ -31,9 +31,9 @@ from minispore.utils.checks import caller, check_number, describe_value, is_sequ
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
 Hyperparameter: TypeAlias = Parameter | Cell | float
-# Elements of a block: 1 MiB of float32. Smaller blocks were measured to be slower: the cost of more
+# Elements of a tile: 1 MiB of float32. Smaller tiles were measured to be slower: the cost of more
 # calls exceeds the gain from a closer cache.
-BLOCK = 1 << 18
+TILE = 1 << 18
 
 
 class DonatedGradients(tuple[Tensor, ...]):
@@ -100,40 +100,40 @@ class Optimizer(Cell):
         self.loss_scale: float = check_number(loss_scale, "loss_scale", low=0.0)
         if self.loss_scale == 0:
             raise ValueError(f"For '{caller()}', the argument 'loss_scale' must be above 0, got 0.")
-        decays = [each.weight_decay for each in options]
+        decays = [option.weight_decay for option in options]
         self.weight_decay: float | Cell | tuple[float | Cell, ...] = (
             tuple(decays) if groups.grouped else check_decay(weight_decay, "weight_decay")
         )
         self.is_group: bool = groups.grouped
         self.is_group_params_ordered: bool = groups.ordered
-        self.is_group_lr: bool = any(each.group is not None for each in options)
+        self.is_group_lr: bool = any(option.group is not None for option in options)
 
         # The order of these assignments is that of the parameters in a checkpoint.
         self.global_step: Parameter = host_parameter([0], int32, "global_step")
         by_group: dict[int | None, Parameter | LearningRateSchedule] = {}
-        for each in options:
-            if each.group not in by_group:
-                value = learning_rate if each.group is None else each.learning_rate
-                suffix = "" if each.group is None else f"_group_{each.group}"
-                by_group[each.group] = _as_learning_rate(value, f"learning_rate{suffix}")
-        rates = [by_group[each.group] for each in options]
+        for option in options:
+            if option.group not in by_group:
+                value = learning_rate if option.group is None else option.learning_rate
+                suffix = "" if option.group is None else f"_group_{option.group}"
+                by_group[option.group] = _as_learning_rate(value, f"learning_rate{suffix}")
+        rates = [by_group[option.group] for option in options]
         self.learning_rate = _combined(rates) if self.is_group_lr else rates[0]
-        self.parameters = ParameterTuple(each.parameter for each in options)
+        self.parameters = ParameterTuple(option.parameter for option in options)
 
         self.dynamic_lr: bool = any(isinstance(rate, Cell) for rate in rates)
-        self.decay_flags: tuple[bool, ...] = tuple(each.weight_decay != 0.0 for each in options)
+        self.decay_flags: tuple[bool, ...] = tuple(option.weight_decay != 0.0 for option in options)
         # For a resumed run to compare, since training may change the values of the parameters.
         initial_rates = [_initial_value(rate) for rate in rates]
         self._initial_arguments: dict[str, object] = {
             "learning_rate": initial_rates if self.is_group_lr else initial_rates[0],
             "weight_decay": decays if self.is_group else weight_decay,
-            "params": [each.parameter for each in options],
+            "params": [option.parameter for option in options],
         }
         self._rates = rates
         self._decays: list[Hyperparameter] = list(decays)
         # State arrays of the shapes of the parameters, which a subclass adds by `_new_state`.
         self._states: list[ParameterTuple] = []
-        self._blocks = Blocks()
+        self._tiles = Tiles()
         self._done = (True,) * len(options)
         if type(self) is Optimizer:
             # In place of the method: a call without gradients is the same error, as in MindSpore.
@@ -155,7 +155,7 @@ class Optimizer(Cell):
         """
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
-        numbers = self._blocks.numbers = host_numbers(self._numbers)
+        numbers = self._tiles.numbers = host_numbers(self._numbers)
         rates, decays, shrinkage, *_ = numbers
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
             data = writable(parameter)
@@ -163,7 +163,7 @@ class Optimizer(Cell):
             arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
             if data.ndim == 0:
                 arrays = [xp.reshape(x, (1,)) for x in arrays]
-            for rows, buffer, scratch in self._blocks.blocks_for(arrays[0]):
+            for rows, buffer, scratch in self._tiles.tiles_for(arrays[0]):
                 w, g, *state = arrays if rows is None else [x[rows] for x in arrays]
                 step = g if donated else buffer
                 if self.loss_scale != 1:
@@ -198,12 +198,12 @@ class Optimizer(Cell):
             ValueError: A parameter is not one of this optimizer's.
         """
         if not isinstance(param, Parameter):
-            return [self._rate_of(each) for each in param]
+            return [self._rate_of(parameter) for parameter in param]
         return self._rate_of(param)
 
     def _rate_of(self, param: Parameter) -> Tensor | Cell:
-        for own, rate in zip(self.parameters, self._rates, strict=True):
-            if own is param:
+        for parameter, rate in zip(self.parameters, self._rates, strict=True):
+            if parameter is param:
                 return rate
         raise ValueError(
             f"For 'get_lr_parameter', '{param.name}' is not updated by this {self.cls_name}."
@@ -211,7 +211,7 @@ class Optimizer(Cell):
 
     # For subclasses.
 
-    _transient = ("_blocks",)
+    _transient = ("_tiles",)
     # The other attributes are read by `_numbers` and `_advance`, which run in each step.
     _recorded = frozenset({"parameters", "_states"})
     _not_compared = ("parameters", "_initial_arguments", "_rates", "_decays", "_states", "_done")
@@ -223,12 +223,12 @@ class Optimizer(Cell):
     @property
     def _momentum(self) -> float:
         """The factor of the momentum in the present step."""
-        return self._blocks.numbers.momentum
+        return self._tiles.numbers.momentum
 
     @property
     def _is_first_step(self) -> Sequence[bool]:
         """Whether the present step is the first of each parameter."""
-        return self._blocks.numbers.is_first_step
+        return self._tiles.numbers.is_first_step
 
     def _numbers(self) -> "StepNumbers":
         """Return the numbers of the coming step, without side effects.
@@ -284,7 +284,7 @@ class Optimizer(Cell):
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        """Update a parameter in place, or a block of its rows.
+        """Update a parameter in place, or a tile of its rows.
 
         Args:
             xp: The library of the arrays.
@@ -299,8 +299,8 @@ class Optimizer(Cell):
     def _new_state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
         """Return new state: for each of `parameters` one of its shape, with equal elements."""
         state = ParameterTuple(
-            parameter_from_memory(ops.full_like(each, value), f"{prefix}.{each.name}")
-            for each in self.parameters
+            parameter_from_memory(ops.full_like(parameter, value), f"{prefix}.{parameter.name}")
+            for parameter in self.parameters
         )
         self._states.append(state)
         return state
@@ -373,7 +373,7 @@ class StepNumbers(NamedTuple):
     powers: Sequence[float] = ()
 
 
-class Block(NamedTuple):
+class Tile(NamedTuple):
     """Some rows of an array (None for all), and two scratch arrays of their shape."""
 
     rows: slice | None
@@ -381,10 +381,10 @@ class Block(NamedTuple):
     scratch: Array
 
 
-class Blocks:
-    """The blocks of rows in which arrays are updated, computed once for each shape and dtype.
+class Tiles:
+    """The tiles of rows in which arrays are updated, computed once for each shape and dtype.
 
-    An update needs memory for intermediate results. A block needs little: the same scratch arrays
+    An update needs memory for intermediate results. A tile needs little: the same scratch arrays
     serve all parameters, and no memory is allocated in a step.
 
     Attributes:
@@ -393,33 +393,33 @@ class Blocks:
 
     def __init__(self) -> None:
         self.numbers: StepNumbers = StepNumbers((), (), ())
-        self._plans: dict[tuple[Shape, object], list[Block]] = {}
+        self._plans: dict[tuple[Shape, object], list[Tile]] = {}
         self._scratch: dict[object, Array] = {}
 
-    def __reduce__(self) -> tuple[type["Blocks"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["Tiles"], tuple[()]]:
         # Copies allocate their own scratch memory.
-        return Blocks, ()
+        return Tiles, ()
 
-    def blocks_for(self, x: Array) -> list[Block]:
-        """Return the blocks of `x`, which must have at least one axis."""
+    def tiles_for(self, x: Array) -> list[Tile]:
+        """Return the tiles of `x`, which must have at least one axis."""
         key = x.shape, x.dtype
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = list(self._plan(x))
         return plan
 
-    def _plan(self, x: Array) -> Iterator[Block]:
+    def _plan(self, x: Array) -> Iterator[Tile]:
         xp = device_namespace(x)
         row = prod(x.shape[1:])
-        # On a device, a block would not stay in a cache, and each block costs kernel launches.
-        block = BLOCK if is_host(x) else prod(x.shape)
-        count = max(1, block // max(1, row))
+        # On a device, a tile would not stay in a cache, and each tile costs kernel launches.
+        tile = TILE if is_host(x) else prod(x.shape)
+        count = max(1, tile // max(1, row))
         scratch = self._scratch.get(x.dtype)
-        if scratch is None or scratch.shape[1] < max(block, row):
-            scratch = self._scratch[x.dtype] = xp.empty((2, max(block, row)), x.dtype)
+        if scratch is None or scratch.shape[1] < max(tile, row):
+            scratch = self._scratch[x.dtype] = xp.empty((2, max(tile, row)), x.dtype)
         for start in range(0, x.shape[0], count):
             shape = (min(count, x.shape[0] - start), *x.shape[1:])
-            yield Block(
+            yield Tile(
                 None if shape == x.shape else slice(start, start + count),
                 xp.reshape(scratch[0, : prod(shape)], shape),
                 xp.reshape(scratch[1, : prod(shape)], shape),

@@ -78,8 +78,10 @@ class SGD(Optimizer):
         # 1 until the first step initializes `accum`, then 0. It is on the host, since it is read in
         # each step.
         self.stat: ParameterTuple = ParameterTuple(
-            host_parameter(np.broadcast_to(1.0, each.shape), each.dtype, f"stat.{each.name}")
-            for each in self.parameters
+            host_parameter(
+                np.broadcast_to(1.0, parameter.shape), parameter.dtype, f"stat.{parameter.name}"
+            )
+            for parameter in self.parameters
         )
 
     def _momentum_parameter(self) -> Parameter:

@@ -13,12 +13,19 @@ from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
 from minispore.engine.array.capture_hooks import GraphSteps
-from minispore.nn._hooks import Entry, HookHandle
+from minispore.nn._hooks import HookHandle, RegisteredHook
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import as_items, caller, check_arguments, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_arguments,
+    check_function,
+    check_type,
+    describe_value,
+)
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
@@ -154,7 +161,7 @@ class TrainOneStepCell(Cell):
         self.weights: ParameterTuple = optimizer.parameters
         self.sens: float | Tensor = 1.0 if sens is None else sens
         self.return_grad = return_grad
-        self._gradient_hooks: list[Entry] = []
+        self._gradient_hooks: list[RegisteredHook] = []
         _warn_of_foreign_parameters(network, optimizer)
         self.reducer_flag: bool = is_data_parallel()
         # For a subclass with a `construct` of its own, as are those of the gradients.
@@ -214,12 +221,8 @@ class TrainOneStepCell(Cell):
             [[0.5]]
             >>> handle.remove()
         """
-        if not callable(hook):
-            raise TypeError(
-                "For 'register_gradient_hook', the argument 'hook' must be a function, but got "
-                f"{describe_value(hook)}."
-            )
-        entry = Entry(hook, with_kwargs=False, always_call=False)
+        check_function(hook, "hook")
+        entry = RegisteredHook(hook, with_kwargs=False, always_call=False)
         self._gradient_hooks.append(entry)
         return HookHandle(self._gradient_hooks, entry)
 
@@ -245,7 +248,7 @@ class TrainOneStepCell(Cell):
             return
         scale = self.optimizer.loss_scale
         if scale != 1:
-            gradients = tuple(each / scale for each in gradients)
+            gradients = tuple(g / scale for g in gradients)
         for entry in self._gradient_hooks:
             result = entry.hook(gradients)
             if result is None:
@@ -255,7 +258,7 @@ class TrainOneStepCell(Cell):
             if not gradients:
                 return
         # Not donated: the hook may have stored them.
-        self.optimizer(tuple(each * scale for each in gradients) if scale != 1 else gradients)
+        self.optimizer(tuple(g * scale for g in gradients) if scale != 1 else gradients)
 
     def _loss_and_gradients(
         self, inputs: tuple[Tensor, ...], scale: float | Tensor
@@ -290,7 +293,7 @@ class TrainOneStepCell(Cell):
         """Return the outputs of the network times `scale`, and the outputs."""
         outputs = self.network(*inputs)
         items = cast("Sequence[Tensor]", as_items(outputs) or (outputs,))
-        return [each * scale for each in items], outputs
+        return [output * scale for output in items], outputs
 
 
 def _unreduced(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -306,8 +309,8 @@ def batch_size_of(inputs: Sequence[object]) -> int:
 
 def _warn_of_foreign_parameters(network: Cell, optimizer: Optimizer) -> None:
     """Warn if the optimizer updates parameters that the network does not have."""
-    own = {id(parameter) for parameter in network.get_parameters()}
-    foreign = [parameter for parameter in optimizer.parameters if id(parameter) not in own]
+    ids = {id(parameter) for parameter in network.get_parameters()}
+    foreign = [parameter for parameter in optimizer.parameters if id(parameter) not in ids]
     if foreign:
         warn_at_caller(
             f"For 'TrainOneStepCell', the optimizer updates {len(optimizer.parameters)} "

@@ -46,7 +46,7 @@ def all_finite(inputs: Sequence[Tensor]) -> Tensor:
     Source: MindSpore's `mindspore.amp.all_finite`.
     """
     check_type(inputs, (tuple, list), "inputs")
-    return Tensor(all(bool(ops.isfinite(each).all()) for each in inputs))
+    return Tensor(all(bool(ops.isfinite(tensor).all()) for tensor in inputs))
 
 
 def next_loss_scale(

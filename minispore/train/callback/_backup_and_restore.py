@@ -57,7 +57,8 @@ class BackupAndRestore(Callback):
     ) -> None:
         super().__init__()
         check_bool(delete_checkpoint, "delete_checkpoint")
-        self._every = 1 if save_freq == "epoch" else check_int(save_freq, "save_freq", low=1)
+        every_epoch = isinstance(save_freq, str) and save_freq == "epoch"
+        self._every = 1 if every_epoch else check_int(save_freq, "save_freq", low=1)
         self._delete = delete_checkpoint
         folder = make_folder(backup_dir, "backup_dir")
         self._file = os.path.join(folder, "backup.ckpt")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from minispore.train.protocol.callback import EVENTS, Callback
 from minispore.train.protocol.run_context import RunContext
+from minispore.utils.checks import check_function
 
 _Hook = Callable[[RunContext], object] | None
 
@@ -54,11 +55,6 @@ class LambdaCallback(Callback):
         hooks: dict[str, object] = {n: hook for n, hook in locals().items() if n in EVENTS}
         super().__init__()
         for name, hook in hooks.items():
-            if hook is None:
-                continue
-            if not callable(hook):
-                raise TypeError(
-                    f"For 'LambdaCallback', the argument '{name}' must be a function or None, "
-                    f"but got {hook!r}."
-                )
-            setattr(self, name, hook)
+            check_function(hook, name, optional=True)
+            if hook is not None:
+                setattr(self, name, hook)

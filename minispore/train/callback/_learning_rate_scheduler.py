@@ -6,7 +6,7 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.outputs import as_array, shortest_float
 from minispore.train.protocol.run_context import RunContext
-from minispore.utils.checks import caller
+from minispore.utils.checks import caller, check_function
 
 
 class LearningRateScheduler(Callback):
@@ -38,11 +38,7 @@ class LearningRateScheduler(Callback):
 
     def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:
         super().__init__()
-        if not callable(learning_rate_function):
-            raise TypeError(
-                f"For '{caller()}', the argument 'learning_rate_function' must be a function, "
-                f"but got {learning_rate_function!r}."
-            )
+        check_function(learning_rate_function, "learning_rate_function")
         self.learning_rate_function = learning_rate_function
 
     def on_train_begin(self, run_context: RunContext) -> None:

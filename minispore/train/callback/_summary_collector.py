@@ -250,9 +250,7 @@ class SummaryCollector(Callback):
             self._untraced = False
             parts = parts_of(params.network, params.loss_fn)
             self._open().trace(params.train_network, parts)
-        kinds = self._kinds(params.cur_step_num)
-        if kinds:
-            self._open().subscribe(kinds)
+        self._open().subscribe(self._kinds(params.cur_step_num))
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Write the values of the step if it is due."""
@@ -378,8 +376,7 @@ def _loss(outputs: object) -> float | None:
     while items := as_items(outputs):
         outputs = items[0]
     if isinstance(outputs, Tensor) and 0 not in outputs.shape:
-        array = outputs.asnumpy()
-        return float(array.item() if array.size == 1 else array.mean(dtype=np.float64))
+        return float(outputs.asnumpy().mean(dtype=np.float64))
     return float(outputs) if isinstance(outputs, int | float) else None
 
 

@@ -20,7 +20,14 @@ from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
 from minispore.utils.arrays import Float64Array
 from minispore.utils.atomic import atomic_write, open_regular_file
-from minispore.utils.checks import as_items, caller, check_int, check_one_of, check_type
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_function,
+    check_int,
+    check_one_of,
+    check_type,
+)
 
 _FOLDER: Final = "ckpt_dir"
 _METADATA: Final = "train_metadata.json"
@@ -294,11 +301,7 @@ class SummaryLandscape:
             ValueError: An argument is out of range, or the metrics contain no `Loss`.
             FileNotFoundError: No `SummaryCollector` has saved parameters in `summary_dir`.
         """
-        if not callable(callback_fn):
-            raise TypeError(
-                f"For '{caller()}', the argument 'callback_fn' must be a function, "
-                f"but got {callback_fn!r} of type {type(callback_fn).__name__}."
-            )
+        check_function(callback_fn, "callback_fn")
         check_type(device_ids, (list, NoneType), "device_ids")
         for number in device_ids or []:
             check_type(number, int, "device_ids")

@@ -21,7 +21,7 @@ from typing import BinaryIO, Final
 
 from minispore.train.checkpoint import protobuf as wire
 from minispore.train.checkpoint import storage
-from minispore.train.checkpoint.storage import Chunk, Content, Entry, Value
+from minispore.train.checkpoint.storage import Chunk, Content, Location, Value
 
 SLICE_BYTES: Final = 512 * 2**20
 _CRC_MARK: Final = b"crc_num"
@@ -87,8 +87,8 @@ def _value_chunks(name: str, content: Content, slice_bytes: int) -> Iterator[Chu
 # Reading.
 
 
-def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
-    """Return the entries of a `.ckpt` file; check its structure and its checksum.
+def scan(file: BufferedIOBase) -> tuple[dict[str, Location], bool]:
+    """Return the locations of a `.ckpt` file; check its structure and its checksum.
 
     Args:
         file: Open for reading and seekable.
@@ -105,17 +105,17 @@ def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
         raise wire.WireError("it is encrypted, and minispore cannot decrypt")
     crc = _trailer(file, size)
     try:
-        return _entries(file, size), False
+        return _locations(file, size), False
     except wire.WireError:
         # A trailer is not a field, so an intact file with one always raises the error. Content that
         # only looks like a trailer was read above.
         if crc is None:
             raise
     stop = size - _TRAILER_BYTES
-    entries = _entries(file, stop)
+    locations = _locations(file, stop)
     if crc != storage.crc32(file, 0, stop):
         raise wire.WireError(storage.WRONG_CRC)
-    return entries, True
+    return locations, True
 
 
 def _trailer(file: BufferedIOBase, size: int) -> int | None:
@@ -127,27 +127,27 @@ def _trailer(file: BufferedIOBase, size: int) -> int | None:
     return int.from_bytes(trailer[len(_CRC_MARK) :], "big")
 
 
-def _entries(file: BufferedIOBase, stop: int) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
+def _locations(file: BufferedIOBase, stop: int) -> dict[str, Location]:
+    locations: dict[str, Location] = {}
     last = ""
     for field in wire.fields(file, 0, stop):
         _check_field(field, {_VALUE}, "Checkpoint")
-        tag, entry = _value(file, field)
-        if tag not in entries:
-            entries[tag] = entry
-        elif tag != last or entries[tag].stored >= entries[tag].expected:
+        tag, location = _value(file, field)
+        if tag not in locations:
+            locations[tag] = location
+        elif tag != last or locations[tag].stored >= locations[tag].expected:
             raise wire.WireError(f"the name {tag!r} comes twice")
-        elif (entries[tag].kind, entries[tag].dims) != (entry.kind, entry.dims):
+        elif (locations[tag].kind, locations[tag].dims) != (location.kind, location.dims):
             raise wire.WireError(f"the slices of {tag!r} differ in type or shape")
         else:
-            entries[tag].extend(entry)
+            locations[tag].extend(location)
         last = tag
-    for tag, entry in entries.items():
-        storage.check(tag, entry)
-    return entries
+    for tag, location in locations.items():
+        storage.check(tag, location)
+    return locations
 
 
-def _value(file: BufferedIOBase, value: wire.Field) -> tuple[str, Entry]:
+def _value(file: BufferedIOBase, value: wire.Field) -> tuple[str, Location]:
     by_number: dict[int, wire.Field] = {}
     for field in wire.fields(file, value.start, value.stop):
         _check_field(field, {_TAG, _TENSOR, _MAP_TENSOR}, "Value", by_number)
@@ -160,7 +160,7 @@ def _value(file: BufferedIOBase, value: wire.Field) -> tuple[str, Entry]:
     return tag, _tensor(file, tag, by_number[_TENSOR])
 
 
-def _tensor(file: BufferedIOBase, tag: str, tensor: wire.Field) -> Entry:
+def _tensor(file: BufferedIOBase, tag: str, tensor: wire.Field) -> Location:
     dims: list[int] = []
     by_number: dict[int, wire.Field] = {}
     for field in wire.fields(file, tensor.start, tensor.stop):
@@ -180,7 +180,7 @@ def _tensor(file: BufferedIOBase, tag: str, tensor: wire.Field) -> Entry:
     # MindSpore reads dims of one 0 as a scalar, too.
     scalar = dims == [0] and content.value and kind != "str"
     size = content.value
-    return Entry(kind, () if scalar else tuple(dims), [(content.start, size)], size)
+    return Location(kind, () if scalar else tuple(dims), [(content.start, size)], size)
 
 
 def _dims(file: BufferedIOBase, tag: str, field: wire.Field) -> list[int]:

@@ -158,15 +158,15 @@ def _files(path: str, source: str) -> Iterator[str]:
 def _convert_file(
     path: str, new_path: str, source: str, target: str, names: Mapping[str, str]
 ) -> None:
-    with open_checkpoint(path, source) as (file, entries, has_crc):
-        unused = names.keys() - entries.keys()
+    with open_checkpoint(path, source) as (file, locations, has_crc):
+        unused = names.keys() - locations.keys()
         if unused:
             warn_at_caller(
                 f"For '{caller()}', '{path}' has no values of these names in 'name_map': "
                 f"{', '.join(sorted(unused))}."
             )
         contents = by_unique_name(
-            ((names.get(n, n), stored_content(file, e)) for n, e in entries.items()),
+            ((names.get(n, n), stored_content(file, x)) for n, x in locations.items()),
             f"For '{caller()}', 'name_map' gives two values of '{path}'",
         )
         try:

@@ -15,9 +15,9 @@ from minispore.train.checkpoint.async_writer import BackgroundCall, background
 from minispore.train.checkpoint.load_into_net import load_param_into_net
 from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
-from minispore.train.checkpoint.storage import Entry, load
+from minispore.train.checkpoint.storage import Location, load
 from minispore.utils.atomic import open_regular_file
-from minispore.utils.checks import as_items, caller, check_type, describe_value
+from minispore.utils.checks import as_items, caller, check_bool, check_type, describe_value
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 
@@ -83,6 +83,7 @@ def load_checkpoint(
     check_type(net, (Cell, NoneType), "net")
     check_storage("dec", False, dec_key, dec_mode, crc_check, format)
     check_kind(remove_redundancy, bool, "remove_redundancy")
+    check_bool(strict_load, "strict_load")
     if not (choice_func is None or callable(choice_func)):
         raise ValueError(
             f"For '{caller()}', the argument 'choice_func' must be a function or None, but got "
@@ -145,25 +146,29 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
         if os.path.exists(path):
             what = "is a folder" if os.path.isdir(path) else "is not a regular file"
         raise ValueError(f"For '{caller()}', the checkpoint file '{path}' {what}.")
-    with open_checkpoint(path, format_) as (file, entries, has_crc):
-        if "" in entries:
+    with open_checkpoint(path, format_) as (file, locations, has_crc):
+        if "" in locations:
             raise WireError("it has a value without a name")
-        loaded = {name: _load(file, name, entry) for name, entry in entries.items() if choose(name)}
+        loaded = {
+            name: _load(file, name, location)
+            for name, location in locations.items()
+            if choose(name)
+        }
     if crc_check and not has_crc:
-        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no check sum.")
+        warn_at_caller(f"For '{caller()}', the checkpoint file '{path}' has no checksum.")
     return loaded
 
 
-def _load(file: BufferedIOBase, name: str, entry: Entry) -> Parameter | str:
-    value = load(file, name, entry)
+def _load(file: BufferedIOBase, name: str, location: Location) -> Parameter | str:
+    value = load(file, name, location)
     return value if isinstance(value, str) else parameter_from_memory(host_tensor(value), name)
 
 
 @contextmanager
 def open_checkpoint(
     path: str, format_: str
-) -> Generator[tuple[BufferedIOBase, dict[str, Entry], bool], None, None]:
-    """Open a checkpoint file, and return the file, its entries, and whether it has a checksum.
+) -> Generator[tuple[BufferedIOBase, dict[str, Location], bool], None, None]:
+    """Open a checkpoint file, and return the file, its locations, and whether it has a checksum.
 
     Raises:
         ValueError: The file is damaged, which may be noticed in the block, as a WireError.

@@ -9,7 +9,7 @@ Source: https://protobuf.dev/programming-guides/encoding/
 import math
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Final, NamedTuple
 
@@ -99,11 +99,6 @@ def float_field(number: int, value: float) -> bytes:
     except OverflowError:
         packed = struct.pack("<f", math.copysign(math.inf, value))
     return varint(number << 3 | FIXED32) + packed
-
-
-def packed_doubles_field(number: int, values: Sequence[float]) -> bytes:
-    """Return a packed field of float64."""
-    return bytes_field(number, struct.pack(f"<{len(values)}d", *values))
 
 
 # Reading.

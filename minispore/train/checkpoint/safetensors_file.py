@@ -24,7 +24,7 @@ from typing import BinaryIO, Final
 
 from minispore.train.checkpoint import storage
 from minispore.train.checkpoint.protobuf import WireError, read_exactly, size_of
-from minispore.train.checkpoint.storage import Chunk, Content, Entry, Value
+from minispore.train.checkpoint.storage import Chunk, Content, Location, Value
 from minispore.utils.checks import is_dict, is_list
 
 _METADATA: Final = "__metadata__"
@@ -130,8 +130,8 @@ def _nuls(count: int) -> Iterator[bytes]:
 # Reading.
 
 
-def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
-    """Return the entries of a `.safetensors` file; check its header and its checksum.
+def scan(file: BufferedIOBase) -> tuple[dict[str, Location], bool]:
+    """Return the locations of a `.safetensors` file; check its header and its checksum.
 
     Args:
         file: Open for reading and seekable.
@@ -145,22 +145,24 @@ def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
     """
     header, start = _header(file)
     metadata = _metadata(header.pop(_METADATA, {}))
-    entries = {name: _entry(name, item, start) for name, item in header.items()}
-    for name, entry in entries.items():
-        if entry.kind == "Int8" and metadata.get(name) == "Int4":
-            entry.kind = "Int4"
-        storage.check(name, entry)
-    spans = sorted(entry.spans[0] for entry in entries.values())
+    locations = {name: _location(name, item, start) for name, item in header.items()}
+    for name, location in locations.items():
+        if location.kind == "Int8" and metadata.get(name) == "Int4":
+            location.kind = "Int4"
+        storage.check(name, location)
+    spans = sorted(location.spans[0] for location in locations.values())
     ends = [start, *(begin + length for begin, length in spans)]
     begins = [*(begin for begin, _ in spans), size_of(file)]
     if ends != begins:
         raise WireError("its arrays do not lie one after the other from the header to the end")
     if _CRC not in metadata:
-        return entries, False
-    crc = _crc({name: storage.stored_content(file, entry) for name, entry in entries.items()})
+        return locations, False
+    crc = _crc(
+        {name: storage.stored_content(file, location) for name, location in locations.items()}
+    )
     if metadata[_CRC] != str(crc):
         raise WireError(storage.WRONG_CRC)
-    return entries, True
+    return locations, True
 
 
 def _header(file: BufferedIOBase) -> tuple[dict[str, object], int]:
@@ -199,7 +201,7 @@ def _metadata(item: object) -> Mapping[object, object]:
     return item
 
 
-def _entry(name: str, item: object, start: int) -> Entry:
+def _location(name: str, item: object, start: int) -> Location:
     if not _is_unicode(name):
         raise WireError(f"the name {name!r} is not valid Unicode")
     fields = item if is_dict(item) else {}
@@ -212,7 +214,7 @@ def _entry(name: str, item: object, start: int) -> Entry:
     begin, end = offsets
     # A type that was added to the format later.
     kind = _KINDS.get(code, f"safetensors' {code}")
-    return Entry(kind, shape, [(start + begin, end - begin)], end - begin)
+    return Location(kind, shape, [(start + begin, end - begin)], end - begin)
 
 
 def _integers(item: object) -> tuple[int, ...] | None:

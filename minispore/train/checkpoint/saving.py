@@ -15,7 +15,14 @@ from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import background
 from minispore.train.checkpoint.storage import Content, Value, by_unique_name
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import caller, check_one_of, check_type, is_mapping, is_sequence
+from minispore.utils.checks import (
+    caller,
+    check_function,
+    check_one_of,
+    check_type,
+    is_mapping,
+    is_sequence,
+)
 
 # As in MindSpore: the owner may read a checkpoint.
 PERMISSIONS = 0o400
@@ -95,6 +102,7 @@ def save_checkpoint(
     check_type(integrated_save, bool, "integrated_save")
     check_storage("enc", async_save, enc_key, enc_mode, crc_check, format)
     values = _values_of(save_obj) | normalize_append_dict(append_dict)
+    check_function(choice_func, "choice_func", optional=True)
     if choice_func is not None:
         values = {name: value for name, value in values.items() if choice_func(name)}
     path = os.fspath(ckpt_file_name)

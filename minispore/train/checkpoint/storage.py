@@ -24,7 +24,7 @@ Chunk = bytes | memoryview
 _T = TypeVar("_T", bound=np.generic)
 _V = TypeVar("_V")
 
-WRONG_CRC: Final = "its check sum does not fit: the file has been damaged"
+WRONG_CRC: Final = "its checksum does not fit: the file has been damaged"
 MAX_DIMS: Final = 64  # numpy's limit
 _CHUNK_BYTES: Final = 2**20
 _TEXT: Final = "utf-32-le"
@@ -102,7 +102,7 @@ def _of_array(value: AnyArray) -> Content:
 
 
 @dataclass(slots=True)
-class Entry:
+class Location:
     """The location of one name's content in a file.
 
     Attributes:
@@ -123,55 +123,55 @@ class Entry:
         size = SIZES.get(self.kind)
         return self.stored if size is None else size * math.prod(self.dims)
 
-    def extend(self, more: "Entry") -> None:
+    def extend(self, more: "Location") -> None:
         """Add another slice."""
         self.spans += more.spans
         self.stored += more.stored
 
 
-def check(name: str, entry: Entry) -> None:
+def check(name: str, location: Location) -> None:
     """Raise WireError unless the content's size fits type and shape."""
-    dims = entry.dims
+    dims = location.dims
     if len(dims) > MAX_DIMS:
         raise WireError(f"{name!r} has more than {MAX_DIMS} dimensions")
     # numpy rejects even an empty array if the product of its other dimensions is too large.
     if any(dim < 0 for dim in dims) or math.prod(dim for dim in dims if dim) >= 2**59:
         raise WireError(f"{name!r} has the impossible shape {dims}")
-    if entry.stored != entry.expected:
+    if location.stored != location.expected:
         raise WireError(
-            f"{name!r} has {entry.stored} bytes of content, but the type {entry.kind} and "
-            f"the shape {dims} require {entry.expected}"
+            f"{name!r} has {location.stored} bytes of content, but the type {location.kind} and "
+            f"the shape {dims} require {location.expected}"
         )
 
 
-def load(file: BufferedIOBase, name: str, entry: Entry) -> Value:
-    """Read the value of a checked entry, directly into its array.
+def load(file: BufferedIOBase, name: str, location: Location) -> Value:
+    """Read the value of a checked location, directly into its array.
 
     BFloat16, which numpy does not have, is converted to float32 without loss.
 
     Raises:
         WireError: minispore does not have the type, or the content is invalid.
     """
-    if entry.kind == "str":
-        return _load_text(file, name, entry)
-    if entry.kind == "BFloat16":
-        return _widened(_load_array(file, entry, np.dtype(np.uint16)))
-    if entry.kind == "Bool":
-        bits = _load_array(file, entry, np.dtype(np.uint8))
+    if location.kind == "str":
+        return _load_text(file, name, location)
+    if location.kind == "BFloat16":
+        return _widened(_load_array(file, location, np.dtype(np.uint16)))
+    if location.kind == "Bool":
+        bits = _load_array(file, location, np.dtype(np.uint8))
         if bits.size and bits.max() > 1:
             raise WireError(f"{name!r} has elements that are neither true nor false")
         return bits.view(np.bool_)
-    if entry.kind not in _NUMPY:
+    if location.kind not in _NUMPY:
         raise WireError(
-            f"{name!r} has the type {entry.kind!r}, which minispore does not have; the other "
+            f"{name!r} has the type {location.kind!r}, which minispore does not have; the other "
             "values can be loaded with a 'choice_func' that leaves it out"
         )
-    return _load_array(file, entry, _NUMPY[entry.kind])
+    return _load_array(file, location, _NUMPY[location.kind])
 
 
-def stored_content(file: BufferedIOBase, entry: Entry) -> Content:
-    """Return the bytes of an entry, to be written to another file unchanged."""
-    return Content(entry.kind, entry.dims, entry.stored, partial(_bytes, file, entry))
+def stored_content(file: BufferedIOBase, location: Location) -> Content:
+    """Return the bytes of a location, to be written to another file unchanged."""
+    return Content(location.kind, location.dims, location.stored, partial(_bytes, file, location))
 
 
 def chunks(file: BufferedIOBase, start: int, stop: int) -> Iterator[bytes]:
@@ -193,9 +193,9 @@ def crc32(file: BufferedIOBase, start: int, stop: int) -> int:
     return crc
 
 
-def _bytes(file: BufferedIOBase, entry: Entry, start: int, stop: int) -> Iterator[bytes]:
+def _bytes(file: BufferedIOBase, location: Location, start: int, stop: int) -> Iterator[bytes]:
     """Yield the bytes of the content from `start` to `stop`, across its slices."""
-    for offset, length in entry.spans:
+    for offset, length in location.spans:
         yield from chunks(file, offset + max(start, 0), offset + min(stop, length))
         start, stop = start - length, stop - length
 
@@ -207,24 +207,24 @@ def _widened(halves: npt.NDArray[np.uint16]) -> Float32Array:
     return wide.view("<f4").reshape(halves.shape).astype(np.float32, copy=False)
 
 
-def _load_array(file: BufferedIOBase, entry: Entry, dtype: np.dtype[_T]) -> npt.NDArray[_T]:
-    array = np.empty(entry.dims, dtype.newbyteorder("<"))
-    _fill(file, entry, array.ravel().view(np.uint8).data)
+def _load_array(file: BufferedIOBase, location: Location, dtype: np.dtype[_T]) -> npt.NDArray[_T]:
+    array = np.empty(location.dims, dtype.newbyteorder("<"))
+    _fill(file, location, array.ravel().view(np.uint8).data)
     return array.astype(dtype, copy=False)
 
 
-def _load_text(file: BufferedIOBase, name: str, entry: Entry) -> str:
-    content = bytearray(entry.stored)
-    _fill(file, entry, memoryview(content))
+def _load_text(file: BufferedIOBase, name: str, location: Location) -> str:
+    content = bytearray(location.stored)
+    _fill(file, location, memoryview(content))
     try:
         return content.decode(_TEXT, "surrogatepass").rstrip("\0")
     except UnicodeDecodeError:
         raise WireError(f"{name!r} is not a text") from None
 
 
-def _fill(file: BufferedIOBase, entry: Entry, target: memoryview) -> None:
-    """Read the slices of an entry into `target`, which has their length."""
-    for start, length in entry.spans:
+def _fill(file: BufferedIOBase, location: Location, target: memoryview) -> None:
+    """Read the slices of a location into `target`, which has their length."""
+    for start, length in location.spans:
         file.seek(start)
         piece, target = target[:length], target[length:]
         while piece:

@@ -6,8 +6,8 @@ A callback, a callback that saves checkpoints, or another callback API needs no 
 from minispore.train.checkpoint.retention import RetainedFiles as RetainedFiles
 from minispore.train.protocol.callback import EVENTS as EVENTS
 from minispore.train.protocol.callback import Callback as Callback
+from minispore.train.protocol.callback import CallbackEvent as CallbackEvent
 from minispore.train.protocol.callback import CallbackManager as CallbackManager
-from minispore.train.protocol.callback import Event as Event
 from minispore.train.protocol.callback import Hook as Hook
 from minispore.train.protocol.callback import flatten_callbacks as flatten_callbacks
 from minispore.train.protocol.callback import hook_for as hook_for

@@ -284,7 +284,7 @@ def _mro_distance(callback: Callback, name: str) -> int:
     return next(i for i, cls in enumerate(type(callback).__mro__) if name in vars(cls))
 
 
-Event = Callable[[Callback, RunContext], None]
+CallbackEvent = Callable[[Callback, RunContext], None]
 """An event, identified by its method of `Callback`, such as `Callback.on_train_begin`."""
 Hook = Callable[[RunContext], None]
 R = TypeVar("R")
@@ -315,7 +315,7 @@ class CallbackManager(Callback):
     def __init__(self, callbacks: Callback | Iterable[Callback] | None = None) -> None:
         self.callbacks: list[Callback] = flatten_callbacks(callbacks)
         self._exits = ExitStack()
-        self._hooks: dict[Event, tuple[tuple[str, Hook], ...]] = {
+        self._hooks: dict[CallbackEvent, tuple[tuple[str, Hook], ...]] = {
             getattr(Callback, event): tuple(self._hooks_of(event)) for event in EVENTS
         }
 
@@ -355,7 +355,7 @@ class CallbackManager(Callback):
         """
         return hook
 
-    def emit(self, event: Event, run_context: RunContext) -> None:
+    def emit(self, event: CallbackEvent, run_context: RunContext) -> None:
         """Call the hooks of `event`; add a note with callback and hook to an exception."""
         for name, hook in self._hooks[event]:
             try:
@@ -413,7 +413,7 @@ class CallbackManager(Callback):
 
 
 def _forward(name: str) -> Callable[[CallbackManager, RunContext], None]:
-    event: Event = getattr(Callback, name)
+    event: CallbackEvent = getattr(Callback, name)
 
     def hook(self: CallbackManager, run_context: RunContext) -> None:
         self.emit(event, run_context)

@@ -156,12 +156,7 @@ class _Source(SupportsState, Iterable[Sequence[object]], Protocol):
 
 
 class _ReplayedBatches:
-    """An iterable without a state, and its position, which is restored by iterating again.
-
-    That is over all earlier epochs, and, with the random state at the beginning of the current one,
-    over its batches. They must be the same again, except for what is drawn from `random` and
-    `numpy.random`.
-    """
+    """An iterable without a state, and its position, which is restored by iterating again."""
 
     def __init__(
         self, dataset: DatasetLike, batches: Iterable[Sequence[object]], num_epochs: int

@@ -136,8 +136,8 @@ def describe_plain(  # noqa: PLR0911 (one for each kind of value)
         items = items_of(value)
         if len(items) > MAX_ITEMS or depth > _MAX_DEPTH:
             return None
-        texts = [describe_plain(each, depth + 1) for each in items]
-        known = [each for each in texts if each is not None]
+        texts = [describe_plain(item, depth + 1) for item in items]
+        known = [text for text in texts if text is not None]
         if len(known) < len(texts):
             return None
         if kind is tuple:
@@ -174,7 +174,7 @@ def describe_code(code: CodeType) -> str:
             return describe_plain(constant) or repr(constant)
         names = constant.co_names, constant.co_varnames, constant.co_freevars
         counts = constant.co_argcount, constant.co_posonlyargcount, constant.co_kwonlyargcount
-        constants = [text_of(each) for each in constant.co_consts]
+        constants = [text_of(item) for item in constant.co_consts]
         return repr((constant.co_code, counts, *names, constants))
 
     major, minor = sys.version_info[:2]
@@ -224,7 +224,7 @@ def describe_hidden(value: object) -> tuple[str, Parts] | None:  # noqa: PLR0911
     if kind is bytearray:
         return shorten(repr(value)), ()
     if kind is MappingProxyType:
-        return name, [("mapping", each) for each in get_referents(value)]
+        return name, [("mapping", referent) for referent in get_referents(value)]
     if kind is weakref.ReferenceType or kind.__module__ == "weakref":
         return name, [("object", cast("weakref.ReferenceType[object]", value)())]
     if kind in _FILES or kind is io.TextIOWrapper:
@@ -290,8 +290,8 @@ def _global_name(value: object) -> str | None:
 def _is_unseeded(value: object) -> bool:
     """Return whether a generator of numpy was made without a seed, and differs in each process."""
     generator: object = getattr(value, "_bit_generator", None)  # of RandomState
-    for each in (value, generator, getattr(value, "bit_generator", None)):
-        sequence: object = getattr(each, "seed_seq", each)
+    for generated in (value, generator, getattr(value, "bit_generator", None)):
+        sequence: object = getattr(generated, "seed_seq", generated)
         if isinstance(sequence, np.random.SeedSequence):
             entropy = sequence.entropy
             return isinstance(entropy, int) and entropy.bit_length() > _SEEDED_BITS

@@ -69,7 +69,7 @@ class TrainingState:
         """
         head, _, text = self.text.partition(" ")
         if head != f"{_checksum(text, self.arrays):08x}":
-            raise ValueError("its check sum does not match its content")
+            raise ValueError("its checksum does not match its content")
         values = cast("dict[str, object]", decode(text, ENTRY, self.arrays))
         if values["version"] != _VERSION:
             raise ValueError(f"it is of version {values['version']}, and only {_VERSION} is known")

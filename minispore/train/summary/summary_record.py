@@ -35,6 +35,7 @@ from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     caller,
     check_arguments,
+    check_function,
     check_int,
     check_one_of,
     check_type,
@@ -278,11 +279,7 @@ class SummaryRecord:
         """
         check_int(step, "step")
         check_type(train_network, (Cell, NoneType), "train_network")
-        if plugin_filter is not None and not callable(plugin_filter):
-            raise TypeError(
-                f"For '{caller()}', the argument 'plugin_filter' must be a function or None, "
-                f"but got {plugin_filter!r} of type {type(plugin_filter).__name__}."
-            )
+        check_function(plugin_filter, "plugin_filter", optional=True)
         if self._writer is None:
             warn_at_caller(
                 "For 'SummaryRecord', The record writer is closed, "

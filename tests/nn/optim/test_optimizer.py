@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from minispore import Parameter, Tensor, float16, float32, float64, nn, ops
 from minispore.common.dtype import DType
 from minispore.nn.optim import optimizer as optimizer_module
-from minispore.nn.optim.optimizer import Blocks
+from minispore.nn.optim.optimizer import Tiles
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
 
 
@@ -35,13 +35,13 @@ def test_updates_are_in_place_without_large_allocations(which: int) -> None:
 
 
 @each_optimizer
-def test_updates_do_not_depend_on_block_size(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_do_not_depend_on_tile_size(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     first = rng.standard_normal((50, 30)).astype(np.float32)
     grads = [Tensor(rng.standard_normal((50, 30)).astype(np.float32)) for _ in range(3)]
     results: list[NDArray[np.generic]] = []
-    for block in (1 << 18, 100):
-        monkeypatch.setattr(optimizer_module, "BLOCK", block)
+    for tile in (1 << 18, 100):
+        monkeypatch.setattr(optimizer_module, "TILE", tile)
         w = Parameter(Tensor(first), name="w")
         optimizer = optimizers([w])[which]
         for gradient in grads:
@@ -296,7 +296,7 @@ def test_custom_optimizer() -> None:
                 call(*arguments)
 
 
-# Blocks of rows, and their scratch memory.
+# Tiles of rows, and their scratch memory.
 
 
 @given(
@@ -304,16 +304,16 @@ def test_custom_optimizer() -> None:
     limit=st.integers(1, 30),
     on_host=st.booleans(),
 )
-def test_blocks_are_as_large_as_allowed(shape: tuple[int, ...], limit: int, on_host: bool) -> None:
+def test_tiles_are_as_large_as_allowed(shape: tuple[int, ...], limit: int, on_host: bool) -> None:
     """On the host at most `limit` elements or one row; on a device all rows."""
     x: Any = np.arange(prod(shape)).reshape(shape)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimizer_module, "BLOCK", limit)
+        patch.setattr(optimizer_module, "TILE", limit)
         patch.setattr(optimizer_module, "is_host", lambda array: array is x and on_host)
-        blocks = Blocks().blocks_for(x)
-    parts = [x if block.rows is None else x[block.rows] for block in blocks]
+        tiles = Tiles().tiles_for(x)
+    parts = [x if tile.rows is None else x[tile.rows] for tile in tiles]
     assert np.array_equal(np.concatenate([x[:0], *parts]), x)
-    assert [block.rows is None for block in blocks] == [part.shape == shape for part in parts]
+    assert [tile.rows is None for tile in tiles] == [part.shape == shape for part in parts]
     row = prod(shape[1:])
     if not on_host and row:
         assert len(parts) <= 1
@@ -323,21 +323,21 @@ def test_blocks_are_as_large_as_allowed(shape: tuple[int, ...], limit: int, on_h
         rows = len(parts[0])
         assert all(len(part) == rows for part in parts[:-1])
         assert (rows + 1) * max(1, row) > limit
-    for block, part in zip(blocks, parts, strict=True):
-        assert block.step.shape == block.scratch.shape == part.shape
-        assert block.step.dtype == block.scratch.dtype == x.dtype
-        assert not np.shares_memory(block.step, block.scratch)
+    for tile, part in zip(tiles, parts, strict=True):
+        assert tile.step.shape == tile.scratch.shape == part.shape
+        assert tile.step.dtype == tile.scratch.dtype == x.dtype
+        assert not np.shares_memory(tile.step, tile.scratch)
 
 
 def test_scratch_is_shared_by_all_parameters_of_a_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimizer_module, "BLOCK", 8)
-    blocks = Blocks()
+    monkeypatch.setattr(optimizer_module, "TILE", 8)
+    tiles = Tiles()
 
     def scratch(*shape: int, dtype: type[np.generic] = np.float32) -> NDArray[np.generic]:
         x: Any = np.ones(shape, dtype)
-        block = blocks.blocks_for(x)[0]
-        assert blocks.blocks_for(x + 1)[0] is block
-        base = np.asarray(block.step).base
+        tile = tiles.tiles_for(x)[0]
+        assert tiles.tiles_for(x + 1)[0] is tile
+        base = np.asarray(tile.step).base
         assert base is not None
         return base
 

@@ -220,7 +220,7 @@ def examples(
 def test_step_equals_formula(
     case: Case, decay: float, scale: float, groups: list[Group] | None, donated: bool
 ) -> None:
-    """With loss scale, decay, groups, several blocks, and changing learning rates."""
+    """With loss scale, decay, groups, several tiles, and changing learning rates."""
     make, formula, options = case
     expected = normal(0)
     params = parameters(expected)
@@ -234,7 +234,7 @@ def test_step_equals_formula(
     kind = DonatedGradients if donated else tuple
     grads = [normal(seed) for seed in range(1, 1 + len(RATES))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimizer_module, "BLOCK", 4)
+        patch.setattr(optimizer_module, "TILE", 4)
         for gradient in grads:
             assert optimizer(kind(Tensor(g * scale) for g in gradient)) == (True,) * len(SHAPES)
     assert optimizer.global_step.tolist() == [len(RATES)]

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from minispore.nn import Cell
 from minispore.testing import Scenario
-from minispore.train import CheckpointConfig, ModelCheckpoint, RunContext
+from minispore.train import CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
 from minispore.train.protocol.run_context import SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint, wait_for_saves
-from tests.helpers.stub_models import ConstantLoss
+from tests.helpers.callback_driver import stopping_at
+from tests.helpers.stub_models import Batches, ConstantLoss
 
 
 def names_of(folder: Path) -> list[str]:
@@ -72,6 +73,7 @@ def test_file_saved_again_after_resume_is_kept(tmp_path: Path, reason: SaveReaso
     assert names_of(tmp_path) == ["1_3"]
 
 
+@pytest.mark.parametrize("own", [True, False])
 @given(
     saved=st.integers(0, 12),
     since=st.integers(1, 6),
@@ -81,15 +83,15 @@ def test_file_saved_again_after_resume_is_kept(tmp_path: Path, reason: SaveReaso
 )
 @example(saved=3, since=3, there=frozenset({2, 4, 5, 6, 7}), steps=5, first_epoch=1)
 def test_temporary_files_of_several_stops_are_removed(
-    saved: int, since: int, there: frozenset[int], steps: int, first_epoch: int
+    saved: int, since: int, there: frozenset[int], steps: int, first_epoch: int, own: bool
 ) -> None:
-    """Foreign files and the last saved file are kept."""
+    """Foreign files and the last saved file are kept; the state may be in another's file."""
 
     def name(step: int) -> str:
         return f"{first_epoch + (step - 1) // steps}_{(step - 1) % steps + 1}"
 
     now = saved + since
-    config = CheckpointConfig(7, append_info=["training_state"])
+    config = CheckpointConfig(7, append_info=["training_state"] if own else None)
     context = RunContext({"batch_num": steps, "train_network": ConstantLoss()})
 
     def at(step: int) -> None:
@@ -110,14 +112,17 @@ def test_temporary_files_of_several_stops_are_removed(
         saver = ModelCheckpoint("m", folder, config)
         saver.on_train_begin(context)
         saver.load_state_dict(state)
-        saver.save_training_state(context, TrainingState.of({}), "restored")
         left = [step for step in there if saved < step <= now]
         newest = max(left, default=saved)
-        assert saver.latest_ckpt_file_name == (
-            str(Path(folder, f"m-{name(newest)}.ckpt")) if newest else ""
-        )
+        if own:
+            saver.save_training_state(context, TrainingState.of({}), "restored")
+            latest = str(Path(folder, f"m-{name(newest)}.ckpt")) if newest else ""
+            assert saver.latest_ckpt_file_name == latest
         at(now + 1)
-        saver.save_training_state(context, TrainingState.of({}), "requested")
+        saver.on_train_step_end(context)
+        if own:
+            saver.save_training_state(context, TrainingState.of({}), "requested")
+        saver.on_train_end(context)
         kept = (there - set(left)) | {now + 1} | ({saved} - {0})
         assert names_of(Path(folder)) == sorted(map(name, kept))
         saver.__exit__(None, None, None)
@@ -160,3 +165,28 @@ def test_files_after_a_kill_at_any_save_are_those_of_one_run(
         assert actual
         assert actual == expected[len(expected) - len(actual) :]
         assert names_of(rest) == names_of(whole)
+
+
+@given(st.integers(0, 6), st.integers(1, 7), st.booleans(), st.booleans())
+@example(0, 3, True, False)
+@example(4, 3, False, True)
+@example(0, 9, True, False)
+def test_each_file_is_written_once_with_the_state_if_requested(
+    every: int, stop: int, resumable: bool, in_background: bool
+) -> None:
+    written: list[str] = []
+
+    def save(network: Cell, path: str, **options: Any) -> None:  # noqa: ANN401
+        assert ("training_state" in options["append_dict"]) == resumable
+        written.append(Path(path).stem)
+
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_checkpoint, "save_checkpoint", save)
+        patch.setattr(_checkpoint, "wait_for_saves", lambda: written.append("wait"))
+        info = ["training_state"] if resumable else []
+        config = CheckpointConfig(every, async_save=in_background, append_info=[*info])
+        saver = ModelCheckpoint("m", folder, config)
+        Model(ConstantLoss()).train(1, Batches(5), [stopping_at(stop), saver])
+    steps = sorted({*range(every, min(stop, 5), every), min(stop, 5)}) if every else []
+    assert ("wait" in written) == in_background
+    assert [each for each in written if each != "wait"] == [f"m-1_{step}" for step in steps]

@@ -11,16 +11,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn
-from minispore.train import (
-    Callback,
-    CheckpointConfig,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-    load_checkpoint,
-)
+from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
 from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.serialization import load_checkpoint, wait_for_saves
 from tests.helpers.callback_driver import saved
 from tests.helpers.stub_models import Batches, ConstantLoss
 
@@ -85,6 +79,8 @@ GAPS = st.tuples(st.sampled_from([0, 1, 29, 30, 31, 60]), st.booleans())
 @example([(1, False), (0, False), (0, True), (1, False)], (1, 0), (0, 1), 4, False, False)
 @example([(1, False), (0, True), (1, False)], (1, 0), (0, 1), 4, True, True)
 @example([(30, True), (30, True), (1, False)], (0, 30), (0, 1), 2, False, False)
+@example([(20, True), (20, False), (1, False)], (0, 30), (2, 0), 2, False, False)
+@example([(15, step == 3) for step in range(1, 8)], (2, 0), (0, 1), 4, False, True)
 def test_interrupted_run_keeps_the_files_of_the_model(
     gaps: list[tuple[int, bool]],
     when: tuple[int, int],
@@ -111,8 +107,11 @@ def test_interrupted_run_keeps_the_files_of_the_model(
             made.on_train_begin(context)
             return made
 
+        def names_of(steps: list[int]) -> list[str]:
+            return [f"net-{(step - 1) // size + 1}_{(step - 1) % size + 1}.ckpt" for step in steps]
+
         def check(steps: list[int]) -> None:
-            names = [f"net-{(step - 1) // size + 1}_{(step - 1) % size + 1}.ckpt" for step in steps]
+            names = names_of(steps)
             assert {path.name for path in folder.glob("*.ckpt")} == {*names}
             assert Path(checkpoint.latest_ckpt_file_name).name == "".join(names[-1:])
             if steps and not in_background:
@@ -128,6 +127,9 @@ def test_interrupted_run_keeps_the_files_of_the_model(
             checkpoint.on_train_step_end(context)
             if not in_background:
                 check(expected[step - 1])
+            elif step > 1:  # what a file replaces is removed only when that is written
+                wait_for_saves()
+                assert {*names_of(expected[step - 2])} <= {p.name for p in folder.glob("*.ckpt")}
             if cut:
                 state = saved(checkpoint)
                 if when[0] and keep[0]:
@@ -167,8 +169,9 @@ def test_config_options_are_passed_to_save_checkpoint(
         "remove_redundancy": True,
     }
     config = CheckpointConfig(**settings)  # type: ignore[arg-type]
-    Model(ConstantLoss()).train(1, Batches(1), ModelCheckpoint("net", tmp_path, config))
+    Model(ConstantLoss()).train(1, Batches(1), saver := ModelCheckpoint("net", tmp_path, config))
     assert with_.items() >= settings.items()
+    assert saver.latest_ckpt_file_name == str(tmp_path / "net-1_1.safetensors")  # not yet written
 
 
 def test_time_retention_is_idempotent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.train import (
-    CheckpointConfig,
-    CSVLogger,
-    Model,
-    ModelCheckpoint,
-)
+from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, RunContext
 from minispore.train.metrics import Loss
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
@@ -56,3 +51,26 @@ def test_resumed_table_equals_that_of_one_run(stop: int) -> None:
         run(Path(other), stop)
         epoch, in_epoch = (stop - 1) // (2 * EVERY) + 1, (stop - 1) % (2 * EVERY) + 1
         assert run(Path(other), resume=Path(other, f"m-{epoch}_{in_epoch}.ckpt")) == straight
+
+
+def test_table_of_each_run_has_means_and_all_metrics(tmp_path: Path) -> None:
+    """An evaluation that a resumed run repeats has a row of its own."""
+    path = tmp_path / "run.csv"
+    logger = CSVLogger(path, 2)
+    for losses in ([9.0] * 3, [1.0, 3.0, 5.0, "no number"]):  # the first run fails
+        path.write_text("of an earlier run", "utf-8")
+        context = RunContext({"batch_num": 4, "cur_epoch_num": 1})
+        params = context.original_args()
+        logger.on_train_begin(context)
+        assert path.read_text("utf-8") == "epoch,step,net_output\n"
+        for step, loss in enumerate(losses, start=1):
+            params.update(cur_step_num=step, net_outputs=loss)
+            logger.on_train_step_end(context)
+    for metrics in ({"mse": 0.5}, {"mse": 0.25}, {}):
+        params.metrics = metrics
+        logger.on_train_epoch_end(context)
+    written = "epoch,step,net_output,mse\n1,2,2.0,\n1,4,nan,0.5\n1,4,,0.25\n"
+    assert path.read_text("utf-8") == written
+    context.request_resume("net.ckpt")
+    logger.on_train_begin(context)
+    assert path.read_text("utf-8") == written  # until the state is restored

@@ -35,6 +35,7 @@ def tensor(value: object, dtype: type[np.generic] = np.float32) -> Tensor:
         (1.5, "1.5"),
         (2, "2"),
         (tensor(LOSS), "1.2375532388687134"),
+        (tensor(-0.0), "-0.0"),
         (tensor([LOSS]), "1.2375532388687134"),
         (tensor([1.5, 2.5]), "2.0"),
         (tensor([[1.5, 2.5], [0.0, 1.0]]), "1.25"),

@@ -98,6 +98,7 @@ OTHERS = st.sets(st.sampled_from([".minispore-killed.tmp", "mine.ckpt", "Net_eva
 @example(signal.SIGTERM, "on_train_epoch_end", 3, True, set())
 @example(signal.SIGTERM, "on_train_step_end", 8, True, {".minispore-killed.tmp"})
 @example(signal.SIGTERM, "on_train_step_end", 8, False, {".minispore-killed.tmp"})
+@example(0, "on_train_step_end", 8, False, {"Net_train.ckpt"})
 def test_run_ends_with_the_step_of_the_signal(
     number: int, event: str, step: int, save: bool, others: set[str]
 ) -> None:
@@ -109,7 +110,9 @@ def test_run_ends_with_the_step_of_the_signal(
         for each in others:
             (folder / each).touch()
         send = Send(number, step, event)
-        exit_ = OnRequestExit(save, directory=name, sig=number or signal.SIGTERM)
+        exit_ = OnRequestExit(
+            save, directory=name, sig=number or signal.SIGTERM, config_file=folder
+        )
         Model(ConstantLoss()).train(2, Batches(3), [send, exit_])
         assert send.steps == [*range(1, (step if stopped else 6) + 1)]
         expected = {each for each in others if not save or not each.endswith(".tmp")}
@@ -130,19 +133,20 @@ def test_second_signal_has_its_usual_effect(step: int) -> None:
     assert send.steps == [*range(1, step)]
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=2))
-@example([2, 4, 2])
-def test_evaluation_is_stopped_and_saved(steps: list[int]) -> None:
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=2), st.booleans())
+@example([2, 4, 2], True)
+@example([2], False)
+def test_evaluation_is_stopped_and_saved(steps: list[int], save: bool) -> None:
     """A later file replaces an earlier one; an evaluation of three steps saves nothing."""
     net = Outputs()
     net.layer = nn.Dense(2, 2)
     model = Model(net, metrics={"loss"}, eval_network=net, eval_indexes=[0, 1, 2])
     with TemporaryDirectory() as folder:
-        exit_ = OnRequestExit(directory=folder, file_name="net")
+        exit_ = OnRequestExit(save, directory=folder, file_name="net")
         for i, step in enumerate(steps, start=1):
             model.eval(Rows(), [Send(signal.SIGTERM, step, "on_eval_step_begin"), exit_])
-            assert Path(exit_.eval_file).exists() == (min(steps[:i]) <= 3)
-        if min(steps) <= 3:
+            assert Path(exit_.eval_file).exists() == (save and min(steps[:i]) <= 3)
+        if save and min(steps) <= 3:
             (path,) = Path(folder, "rank_0").iterdir()
             assert str(path) == exit_.eval_file
             assert list(load_checkpoint(path)) == ["layer.weight", "layer.bias"]

@@ -1,6 +1,7 @@
 """ProgressBar: where a bar is shown, and the lines of epochs."""
 
 import io
+import math
 import re
 import sys
 from pathlib import Path
@@ -9,10 +10,11 @@ from types import ModuleType
 import pytest
 import tqdm
 
-from minispore.train import CheckpointConfig, Model, ModelCheckpoint, ProgressBar
+from minispore import Tensor, nn
+from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
 from minispore.utils import progress
 from tests.helpers.callback_driver import stopping_at
-from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows
 
 
 class Bar:
@@ -84,9 +86,14 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 4])
 def test_lines_of_a_resumed_run_are_those_of_one_run(
-    stop: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    stop: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The line of an interrupted epoch has the mean loss and the number of its steps."""
+    monkeypatch.setattr(Bar, "made", [], raising=False)
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
     config = CheckpointConfig(append_info=["training_state"])
     saver = ModelCheckpoint("m", tmp_path, config)
 
@@ -101,4 +108,26 @@ def test_lines_of_a_resumed_run_are_those_of_one_run(
     stopped = ("1 step", "2 steps", "3 steps")[stop - 1 - 3 * done]
     line = f"epoch {done + 1}/2: loss 0.5000, stopped after {stopped} (s)"
     assert run(stop) == [*lines[:done], line]
+    Bar.made.clear()
     assert run(resume=saver.latest_ckpt_file_name) == lines[done:]
+    first = stop - 3 * done  # the bar of the epoch begins with the steps of the stopped run
+    steps = [f"+{first}", *["loss 0.500", "+1"] * (3 - first)]
+    assert Bar.made[0].calls == [f"epoch {done + 1}/2: 3 steps", *steps, "closed"]
+
+
+class NoOutputs(nn.Cell):
+    """A training network without a loss."""
+
+    def construct(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return ()
+
+
+def test_missing_loss_is_nan_and_results_may_be_arrays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = CSVLogger(tmp_path / "run.csv")
+    model = Model(NoOutputs(), None, None, {"recall"}, Outputs(), eval_indexes=[0, 1, 2])
+    model.fit(1, Batches(3), Rows(), callbacks=[ProgressBar(), table])
+    [row] = table.rows
+    assert f"epoch 1/1: loss nan, recall {row['recall']} (" in capsys.readouterr().out
+    assert math.isnan(float(str(row["net_output"])))

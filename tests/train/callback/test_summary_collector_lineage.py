@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Model, ModelCheckpoint, RunContext, SummaryCollector
+from minispore.train import LambdaCallback, Model, ModelCheckpoint, RunContext, SummaryCollector
 from minispore.train.checkpoint.protobuf import double_field
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, encode
 from minispore.train.summary.summary_record import SummaryRecord
@@ -59,12 +59,14 @@ def data(rows: int, batch: int) -> NumpySlicesDataset:
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.booleans())
+@example(2, 3, 1, True)
 def test_lineage_of_a_training_and_of_an_evaluation_outside_of_it(
     batches: int, batch: int, epochs: int, evaluation: bool
 ) -> None:
     rows = batches * batch
     net = nn.Dense(4, 3)
     optimizer = nn.SGD(net.trainable_params(), 0.25)
+    net.own = nn.Adagrad([nn.Dense(1, 1).weight])  # not the one that trains it
     model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
     with watched() as (folder, added):
 
@@ -191,6 +193,14 @@ def test_unknown_batch_size_counts_as_one(message: dict[str, object]) -> None:
         Model(Pair(0.5)).train(1, batches, SummaryCollector(folder))
     lineage = train_lineage(added)
     assert (lineage.batch_size, lineage.dataset_size) == (1, 3)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_lineage_of_a_complete_evaluation_is_written(tmp_path: Path, stopped: bool) -> None:
+    model = Model(nn.Dense(4, 3), nn.CrossEntropyLoss(), metrics={"accuracy"})
+    stop = LambdaCallback(on_eval_step_end=RunContext.request_stop if stopped else None)
+    model.eval(data(4, 2), callbacks=[stop, SummaryCollector(str(tmp_path))])
+    assert len([*tmp_path.glob("*_lineage")]) == (not stopped)
 
 
 def test_non_numeric_results_are_written_as_text() -> None:

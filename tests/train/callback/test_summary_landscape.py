@@ -17,8 +17,10 @@ import minispore as ms
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
+    MAE,
     Callback,
     Loss,
+    Metric,
     Model,
     RunContext,
     SummaryCollector,
@@ -41,9 +43,9 @@ def data() -> NumpySlicesDataset:
     return NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(8)  # type: ignore[return-value]
 
 
-def parts() -> tuple[Model, nn.Cell, NumpySlicesDataset, dict[str, Loss]]:
+def parts() -> tuple[Model, nn.Cell, NumpySlicesDataset, dict[str, Metric]]:
     net = nn.Dense(4, 1)
-    metrics = {"Loss": Loss()}
+    metrics: dict[str, Metric] = {"an error": MAE(), "Loss": Loss()}
     return Model(net, nn.MSELoss(), metrics=metrics), net, data(), metrics
 
 

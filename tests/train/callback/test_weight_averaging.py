@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 import minispore
 from minispore import Tensor, nn
+from minispore.common.dtype import DType
 from minispore.testing import Scenario
 from minispore.train import Callback, Model, RunContext, WeightAveraging
 from tests.helpers.stub_models import Rows, make
@@ -79,18 +80,21 @@ def test_evaluations_use_the_averages_and_training_does_not_change(
     assert all(map(np.array_equal, recorder.last, recorder.evaluated[-1]))
 
 
-def test_averages_are_not_rounded_to_a_small_type() -> None:
+@pytest.mark.parametrize(
+    ("dtype", "error"), [(minispore.float16, 1e-3), (minispore.float64, 1e-12)]
+)
+def test_averages_are_not_rounded_to_a_smaller_type(dtype: DType, error: float) -> None:
     """In float16, each update of an average by a thousandth would be rounded to nothing."""
-    network = nn.Dense(1, 1, weight_init="zeros", has_bias=False, dtype=minispore.float16)
+    network = nn.Dense(1, 1, weight_init="zeros", has_bias=False, dtype=dtype)
     context = RunContext({"network": network, "cur_step_num": 1})
     averaging = WeightAveraging(0.999)
     averaging.on_train_step_end(context)
-    network.weight.set_data(Tensor([[1.0]], minispore.float16))
+    network.weight.set_data(Tensor([[1.0]], dtype))
     for _ in range(1000):
         averaging.on_train_step_end(context)
     averaging.on_train_end(context)
-    assert network.weight.dtype == minispore.float16
-    assert network.weight.item() == pytest.approx(1 - 0.999**1000, rel=1e-3)
+    assert network.weight.dtype == dtype
+    assert network.weight.item() == pytest.approx(1 - 0.999**1000, rel=error)
 
 
 def test_other_evaluations_use_the_weights() -> None:

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from minispore.engine import dtypes
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.protobuf import WireError
-from minispore.train.checkpoint.storage import Entry, Value, load
+from minispore.train.checkpoint.storage import Location, Value, load
 from minispore.train.serialization import load_checkpoint
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -41,9 +41,9 @@ def written(kind: str, values: Iterable[tuple[str, Value]], **options: object) -
 def read_all(kind: str, data: bytes) -> tuple[dict[str, Value], bool]:
     """Return the values, and whether there is a checksum."""
     file = BytesIO(data)
-    entries: Mapping[str, Entry]
-    entries, has_crc = SCAN[kind](file)
-    return {name: load(file, name, entry) for name, entry in entries.items()}, has_crc
+    locations: Mapping[str, Location]
+    locations, has_crc = SCAN[kind](file)
+    return {name: load(file, name, location) for name, location in locations.items()}, has_crc
 
 
 def read(kind: str, data: bytes) -> dict[str, Value]:
@@ -92,7 +92,7 @@ def test_checksum_detects_changed_byte(arrays: dict[str, Value], draw: st.DataOb
         data = bytearray(written(kind, arrays.items(), crc_check=True))
         header = 8 + int.from_bytes(data[:8], "little") if kind == "safetensors" else 0
         data[draw.draw(st.integers(header, len(data) - 1))] ^= draw.draw(st.integers(1, 255))
-        with pytest.raises(WireError, match="check sum" if header else None):
+        with pytest.raises(WireError, match="checksum" if header else None):
             read(kind, bytes(data))
 
 

@@ -97,7 +97,7 @@ def test_error_of_shrinking_file_names_it(tmp_path: Path, monkeypatch: pytest.Mo
 def test_missing_checksum_warns(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint(Net(), path)
-    reason = r"^For 'load_checkpoint', the checkpoint file '.*x\.ckpt' has no check sum\.$"
+    reason = r"^For 'load_checkpoint', the checkpoint file '.*x\.ckpt' has no checksum\.$"
     with pytest.warns(UserWarning, match=reason):
         load_checkpoint(path, crc_check=True)
 

@@ -56,13 +56,6 @@ def test_float_beyond_float32_is_infinite(value: float, sign: int) -> None:
     assert wire.float32(parse(wire.float_field(1, sign * value))[0]) == sign * float("inf")
 
 
-@given(st.lists(st.floats(allow_nan=False)))
-def test_packed_doubles_are_concatenated(values: list[float]) -> None:
-    data = wire.packed_doubles_field(6, values)
-    inner = wire.content(BytesIO(data), parse(data)[0])
-    assert list(struct.unpack(f"<{len(values)}d", inner)) == values
-
-
 @given(st.lists(st.tuples(NUMBERS, st.binary(max_size=20))))
 def test_fields_are_yielded_in_order(items: list[tuple[int, bytes]]) -> None:
     data = b"".join(wire.bytes_field(number, content) for number, content in items)
@@ -115,7 +108,7 @@ def test_bytes_after_message_are_not_read() -> None:
 def test_fixed_numbers_have_documented_bytes() -> None:
     data = bytes.fromhex("09000000000000f0bf15000080bf1a080000000000000040")
     fields = (wire.double_field(1, -1.0), wire.float_field(2, -1.0))
-    assert b"".join(fields) + wire.packed_doubles_field(3, [2.0]) == data
+    assert b"".join(fields) + wire.bytes_field(3, struct.pack("<d", 2.0)) == data
     double, single, packed = parse(data)
     assert double == (1, wire.FIXED64, 0xBFF0000000000000, 1, 9)
     assert single == (2, wire.FIXED32, 0xBF800000, 10, 14)

@@ -194,5 +194,5 @@ def test_save_and_load_round_trip(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"Failed to read .*x.safetensors': its arrays do not lie"):
         load_checkpoint(path, format="safetensors")
     save_checkpoint([parameter(1)], path, format="safetensors")
-    with pytest.warns(UserWarning, match="no check sum"):
+    with pytest.warns(UserWarning, match="no checksum"):
         load_checkpoint(path, format="safetensors", crc_check=True)

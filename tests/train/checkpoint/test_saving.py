@@ -172,7 +172,7 @@ def test_saving_replaces_read_only_file(tmp_path: Path, format_: str) -> None:
         (IsADirectoryError, IS_FOLDER, {"ckpt_file_name": ""}),
         (IsADirectoryError, IS_FOLDER, {"ckpt_file_name": "."}),
         (FileNotFoundError, "No such file or directory: '.*no/x.ckpt'", {"ckpt_file_name": "no/x"}),
-        (TypeError, "'int' object is not callable", {"choice_func": 3}),
+        (TypeError, "'choice_func' must be a function or None", {"choice_func": 3}),
     ],
 )
 @pytest.mark.parametrize("background", [False, True])

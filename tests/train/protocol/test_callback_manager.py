@@ -12,8 +12,8 @@ from minispore.train import Callback, RunContext
 from minispore.train.callback import LossMonitor
 from minispore.train.protocol.callback import (
     EVENTS,
+    CallbackEvent,
     CallbackManager,
-    Event,
     make_callback_manager,
     manager_class,
     reject_legacy_hooks,
@@ -47,7 +47,7 @@ def test_event_calls_the_nearest_of_its_hook_and_the_legacy_hook(
     nearest = [("own", own), *reversed([*enumerate(classes)])]
     for event, legacy in EVENTS.items():
         calls = [f"{i} {name}" for i, each in nearest for name in (event, legacy) if name in each]
-        method: Event = getattr(Callback, event)
+        method: CallbackEvent = getattr(Callback, event)
         manager.emit(method, CONTEXT)
         assert log == calls[:1]
         assert len(manager._hooks[method]) == len(log)  # an event without hooks costs nothing
@@ -72,7 +72,7 @@ def test_custom_loop_may_call_either_name(newer: bool, older: bool) -> None:
         def called(self: Callback, run_context: RunContext) -> None:
             assert run_context is CONTEXT
             log.append(name)
-            cast("Event", getattr(Callback, name))(self, run_context)  # as super() does
+            cast("CallbackEvent", getattr(Callback, name))(self, run_context)  # as super() does
 
         return called
 

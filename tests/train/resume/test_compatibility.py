@@ -205,7 +205,7 @@ def test_files_without_training_state_raise(tmp_path: Path, checkpoint: Path) ->
     with pytest.raises(ValueError, match="^The training state") as raised:
         model().train(2, data(), same(tmp_path), resume=other)
     assert str(raised.value) == (
-        f"The training state in '{other}' is damaged: its check sum does not match its content."
+        f"The training state in '{other}' is damaged: its checksum does not match its content."
     )
     other.write_bytes(checkpoint.read_bytes()[:-9])
     with pytest.raises(ValueError, match="damaged.ckpt"):

@@ -191,13 +191,13 @@ def test_checksum_covers_arrays(values: list[np.ndarray], data: st.DataObject) -
     changed = np.frombuffer(state.arrays[name].tobytes(), np.uint8).copy()
     changed[data.draw(st.integers(0, changed.size - 1))] ^= 1
     other = np.frombuffer(changed, state.arrays[name].dtype).reshape(state.arrays[name].shape)
-    with pytest.raises(ValueError, match="^its check sum does not match its content$"):
+    with pytest.raises(ValueError, match="^its checksum does not match its content$"):
         TrainingState(state.text, {**state.arrays, name: other}).values()
 
 
 @pytest.mark.parametrize("text", ["00000000 {}", "x \ud800", "", "0"])
 def test_wrong_checksum_raises(text: str) -> None:
-    with pytest.raises(ValueError, match="^its check sum does not match its content$"):
+    with pytest.raises(ValueError, match="^its checksum does not match its content$"):
         TrainingState(text, {}).values()
 
 
@@ -210,7 +210,7 @@ def test_invalid_text_bytes_raise(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="^The training state in ") as raised:
         read_training_checkpoint(path)
     assert str(raised.value) == (
-        f"The training state in '{path}' is damaged: its check sum does not match its content."
+        f"The training state in '{path}' is damaged: its checksum does not match its content."
     )
 
 

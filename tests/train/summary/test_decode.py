@@ -41,6 +41,10 @@ def message(number: int, *fields: bytes) -> bytes:
     return wire.bytes_field(number, b"".join(fields))
 
 
+def packed_doubles(number: int, values: list[float]) -> bytes:
+    return wire.bytes_field(number, np.array(values, "<f8").tobytes())
+
+
 def theirs(code: int, *lengths: int, data: bytes = b"") -> bytes:
     """Return a tensor in TensorFlow's format."""
     dims = b"".join(message(2, wire.varint_field(1, n)) for n in lengths)
@@ -115,7 +119,7 @@ def test_mindspore_bucket_without_fields_is_empty() -> None:
 @example(3.0)
 def test_first_edge_is_the_minimum(low: float) -> None:
     """Or the second edge, if that is lower."""
-    borders = wire.packed_doubles_field(6, [2.0, 4.0]) + wire.packed_doubles_field(7, [1, 3])
+    borders = packed_doubles(6, [2.0, 4.0]) + packed_doubles(7, [1, 3])
     result = content(message(5, wire.double_field(1, low), borders))
     assert isinstance(result, Histogram)
     assert result.edges.tolist() == [min(low, 2.0), 2.0, 4.0]
@@ -162,8 +166,8 @@ def test_repeated_fields_may_be_packed_in_any_parts(
 
 
 def test_split_packed_doubles_are_joined() -> None:
-    borders = wire.packed_doubles_field(6, [1.0]) + wire.double_field(6, 2.0)
-    counts = wire.double_field(7, 3.0) + wire.packed_doubles_field(7, [4.0])
+    borders = packed_doubles(6, [1.0]) + wire.double_field(6, 2.0)
+    counts = wire.double_field(7, 3.0) + packed_doubles(7, [4.0])
     result = content(message(5, borders, counts))
     assert isinstance(result, Histogram)
     assert (result.edges.tolist(), result.counts.tolist()) == ([0.0, 1.0, 2.0], [3, 4])
@@ -197,8 +201,7 @@ def of_landscape(*fields: bytes) -> bytes:
 
 
 def of_histogram(limits: list[float], counts: list[float]) -> bytes:
-    packed = wire.packed_doubles_field
-    return value(message(5, packed(6, limits) + packed(7, counts)))
+    return value(message(5, packed_doubles(6, limits) + packed_doubles(7, counts)))
 
 
 def of_buckets(*counts: int) -> bytes:

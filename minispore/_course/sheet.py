@@ -1,0 +1,101 @@
+"""The teacher's sheet of a lesson, from its page and its exercise."""
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent
+
+from minispore._course import lessons
+from minispore._course.counterexamples import TimeLimitExceeded
+from minispore._course.exercise import CodeExercise
+from minispore._course.notebook import plain_markdown
+from minispore._course.pages import page_text, terminal_text
+from minispore._course.source import load_mutant
+
+_QUESTION = re.compile(r'^\?\?\? question "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
+# Formulas and diagrams, and what `terminal_text` prints of drawings.
+_BOARD = re.compile(r"^\$\$\n.*?^\$\$$|^```text\n(?:(?!```).)*^```$", re.MULTILINE | re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.?!:]) (?=[^a-z])")
+
+
+def sheet(number: int) -> str:
+    """Return the sheet of a lesson as Markdown.
+
+    It has the goal, what to write on the board, typical mistakes with the question that reveals
+    each, questions with answers, and homework.
+
+    Raises:
+        CourseError: See `page_text`.
+    """
+    page, title = page_text(number), lessons.lesson(number).title
+    # The page's first sentence says what its reader can do.
+    goal = re.split(r"(?<=\.)\s", page.split("\n\n")[1])[0]
+    idea, summary = (plain_markdown(_section(page, each)) for each in ("The idea", "In short"))
+    board = ["\n".join(f"- {each}" for each in key_sentences(idea)), *_BOARD.findall(idea)]
+    board += [text for text in _BOARD.findall(terminal_text(page)) if "[A drawing]" in text]
+    parts = [
+        f"# Lesson {number}: {title}\n\n{plain_markdown(goal)}",
+        "## On the board\n\n" + "\n\n".join(board),
+        "## Typical mistakes\n\n" + "\n".join(_mistakes(number)),
+        "## Questions\n\n" + "\n\n".join(f"**{q}** {answer}" for q, answer in _questions(page)),
+        f"## In short\n\n{summary.partition('**')[0].strip()}",  # without the questions
+        "## Homework\n\n" + "\n".join(f"- {each}" for each in _homework(number)),
+    ]
+    return "\n\n".join(parts)
+
+
+def _section(page: str, heading: str) -> str:
+    """Return the text below a heading, up to the next of its level; "" if there is none."""
+    match = re.search(rf"^## {heading}$\n+(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
+
+
+def key_sentences(text: str) -> list[str]:
+    """Return the sentences of paragraphs and lists in which a part is bold.
+
+    >>> key_sentences("It is short. A **step** is one update. So:")
+    ['A **step** is one update.']
+    """
+    paragraphs = re.sub(r"^```.*?^```$|^\$\$.*?^\$\$$", "", text, flags=re.MULTILINE | re.DOTALL)
+    sentences = [
+        sentence.strip()
+        for paragraph in re.split(r"\n\n+|^(?:-|\d+\.) ", paragraphs, flags=re.MULTILINE)
+        for sentence in _SENTENCE.split(" ".join(paragraph.split()))
+    ]
+    return [each for each in sentences if "**" in each and each[0] != "("]
+
+
+def _questions(page: str) -> Iterator[tuple[str, str]]:
+    for match in _QUESTION.finditer(page):
+        yield match[1], " ".join(dedent(match[2]).split())
+
+
+def _mistakes(number: int) -> Iterator[str]:
+    """Yield the seeded bugs, each with a question; for code about its smallest counterexample."""
+    exercise = lessons.lesson(number).exercise
+    if not isinstance(exercise, CodeExercise):
+        for wrong in exercise.wrong:
+            yield f"- **{wrong.description}**: for which input is the result wrong?"
+        return
+    for bug in exercise.bugs:
+        work = load_mutant(exercise.module, bug)
+        question = "How does the time grow with the size of the input?"
+        for each in exercise.properties:
+            try:
+                counterexample = each.find_counterexample(work, 1)
+            except TimeLimitExceeded:
+                break
+            if counterexample is not None:
+                question = f"{counterexample} Why? *{each.description}*"
+                break
+        yield f"- **{bug.description}**: {question}"
+
+
+def _homework(number: int) -> Iterator[str]:
+    exercise = lessons.lesson(number).exercise
+    if isinstance(exercise, CodeExercise):
+        for seed, contract in enumerate(exercise.contracts):
+            yield f"`minispore learn start {number} --variant {seed}`: {contract.text}"
+    yield (
+        "Make a wrong version of your solution that the check does not know, and write a property "
+        "that only this version violates."
+    )

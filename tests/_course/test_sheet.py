@@ -1,0 +1,49 @@
+"""The teacher's sheet: it takes what the page and the exercise contain."""
+
+import pytest
+
+from minispore._course import lessons
+from minispore._course.exercise import CodeExercise, TestExercise
+from minispore._course.pages import page_text
+from minispore._course.sheet import key_sentences, sheet
+
+# The counterexamples of the others take seconds.
+FAST = [3, 4, 5, 14]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(n, marks=[] if n in FAST else pytest.mark.full) for n in lessons.names()],
+)
+def test_sheet_has_each_bug_and_each_question(number: int) -> None:
+    text, page, exercise = sheet(number), page_text(number), lessons.lesson(number).exercise
+    parts = {part.partition("\n")[0]: part for part in text.split("\n## ")}
+    assert list(parts)[1:] == [
+        "On the board", "Typical mistakes", "Questions", "In short", "Homework"
+    ]  # fmt: skip
+    assert "After this lesson you can" in text.split("\n## ")[0]
+    bugs = exercise.bugs if isinstance(exercise, CodeExercise) else exercise.wrong
+    mistakes = parts["Typical mistakes"].splitlines()[2:]
+    assert len(mistakes) == len(bugs)
+    for mistake, bug in zip(mistakes, bugs, strict=True):
+        assert f"**{bug.description}**" in mistake
+        if isinstance(exercise, CodeExercise):
+            assert any(each.description in mistake for each in exercise.properties)
+            assert ": For " in mistake
+    assert parts["Questions"].count("**") == 2 * page.count('??? question "')
+    assert parts["Questions"].count("**") > 0
+    assert len(parts["In short"]) > 60
+    assert len(parts["On the board"]) > 60
+    assert "](" not in text.replace("](http", "")
+
+
+def test_sentences_of_programs_and_formulas_are_no_key_sentences() -> None:
+    text = "One **two**. Three.\n\n```python\nx = 2**3 + 3**2\n```\n\n- **Four** five. Six.\n"
+    assert key_sentences(text) == ["One **two**.", "**Four** five."]
+
+
+def test_questions_about_a_testing_exercise_name_its_wrong_implementations() -> None:
+    exercise = lessons.lesson(14).exercise
+    assert isinstance(exercise, TestExercise)
+    text = sheet(14)
+    assert all(f"- **{each.description}**: " in text for each in exercise.wrong)
