@@ -27,12 +27,14 @@ PUBLIC_MODULES = [
     "minispore.dataset.vision",
     "minispore.drawing",
     "minispore.engine.array",
+    "minispore.engine.dispatch",
     "minispore.nn",
     "minispore.ops",
     "minispore.testing",
     "minispore.testing.strategies",
     "minispore.tensorpack",
     "minispore.train",
+    "minispore.train.protocol",
     "minispore.train.summary",
 ]
 DIRECTIVE = re.compile(r"^::: (minispore[\w.]+)$", re.MULTILINE)
