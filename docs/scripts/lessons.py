@@ -116,7 +116,9 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "source":
             return source(match[2])
         count += 1
-        program, space, attributes = match[2], namespace, ".python .program"
+        # A reader's browser has no other libraries than numpy.
+        attributes = ".python .program" if match[3] is None else ".python"
+        program, space = match[2], namespace
         if match[1] == "law":
             program, file, lines = laws.program(match[2])
             space = dict[str, object](__name__="__main__")

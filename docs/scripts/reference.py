@@ -64,7 +64,7 @@ class Family:
     @property
     def file(self) -> str:
         """The name of the page."""
-        return re.sub(r"\W+", "-", self.title) + ".md"
+        return re.sub(r"\W+", "-", self.title.rpartition(".")[2]) + ".md"
 
 
 class File(Protocol):

@@ -76,6 +76,7 @@ def test_recorded_output_is_shown_where_a_library_is_missing_and_compared_elsewh
     filled = load_script(SCRIPTS / "lessons.py").filled
     page = "```python\n{}\nprint(1 + 1)\n```\n\n```printed\n{}\n```\n"
     missing = filled(page.format("import no_such_library", "recorded"), "howto/a.md")
+    assert missing.startswith("``` { .python }\n")
     assert missing.endswith("``` { .text .printed }\nrecorded\n```\n")
     assert filled(page.format("import math", "2"), "howto/a.md").endswith("\n2\n```\n")
     with pytest.raises(ValueError, match=r"printed '2\\n', but the page says '3\\n'"):

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Protocol, cast
 
 import pytest
 
@@ -36,6 +37,15 @@ QUESTIONS = {
 CLICKS = 3
 
 
+class Languages(Protocol):
+    """The names of docs/scripts/languages.py."""
+
+    FENCE: re.Pattern[str]
+    HEADING: re.Pattern[str]
+
+    def slug(self, heading: str) -> str: ...
+
+
 def links(page: str) -> set[str]:
     """Return the pages and headings to which the text of a page links."""
     text = (DOCS / page).read_text("utf-8")
@@ -64,10 +74,10 @@ def section(place: str) -> str:
         StopIteration: The page has no such heading.
     """
     page, _, anchor = place.partition("#")
-    languages = load_script(SCRIPTS / "languages.py")
+    languages = cast("Languages", load_script(SCRIPTS / "languages.py"))
     text = (DOCS / page).read_text("utf-8")
     # Comments of programs are no headings.
-    prose: str = languages.FENCE.sub(lambda match: match[0].replace("#", " "), text)
+    prose = languages.FENCE.sub(lambda match: match[0].replace("#", " "), text)
     headings = list(languages.HEADING.finditer(prose))
     start = next(each for each in headings if languages.slug(each[2]) == anchor)
     following = headings[headings.index(start) + 1 :]
