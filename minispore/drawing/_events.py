@@ -41,9 +41,9 @@ def draw_events(events: Iterable[EventLike]) -> svg.Drawing:
     A begin event opens a box, and its end event closes it; a box that an exception left open has no
     lower side. Each callback has a lane at the right, in the order of their list, with a dot for
     each call. A call that requested a stop or raised an exception has another colour, and its
-    effect in words. The events may be those of another library: names that end with `_start` or begin
-    with `before_` are begin events, too, and names that begin with `after_` are end events, as are
-    `__enter__` and `__exit__`.
+    effect in words. The events may be those of another library: names that end with `_start` or
+    begin with `before_` are begin events, too, and names that begin with `after_` are end events,
+    as are `__enter__` and `__exit__`.
 
     Args:
         events: The events, such as those of `minispore.testing.record_events`.
