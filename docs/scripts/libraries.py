@@ -1,8 +1,8 @@
 """The page of one run in six libraries: their timelines, and a table of what differs.
 
 A fence `timelines` names a scenario, and becomes a drawing of its events for each library. A fence
-`what-differs` becomes a table, whose cells are computed from the events of all scenarios. The events
-are those of docs/assets/libraries.json; minispore's are recorded when the site is built.
+`what-differs` becomes a table, whose cells are computed from the events of all scenarios. The
+events are those of docs/assets/libraries.json; minispore's are recorded when the site is built.
 """
 
 import json

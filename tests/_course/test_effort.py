@@ -82,7 +82,7 @@ def test_map_plan_list_and_page_state_the_same_size(suffix: str) -> None:
         assert found >= set(lessons.names())
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", lessons.names())
 def test_page_states_no_other_time(number: int) -> None:
     page = page_source(number).partition("---\n\n")[2]
     assert "minutes" not in page.split("\n\n")[1]

@@ -143,7 +143,7 @@ def test_check_passes_if_it_separates_correct_from_wrong(
         )
         for kind, listed in (("right", correct), ("faulty", wrong))
     ]
-    exercise = TestExercise("work", "check", "", *implementations)
+    exercise = TestExercise("work", "check", "", implementations[0], implementations[1])
     actual = evaluate_submission(exercise, work_with(check=call))
     accepted, undetected = correct.count("holds"), wrong.count("holds")
     rejected = len(wrong) - undetected

@@ -35,7 +35,7 @@ def test_optimizers_match_pytorch(kind: Kind, data: st.DataObject, seed: int, bl
     theirs = [torch.tensor(x, requires_grad=True) for x in first]
     assert all(p.dtype is float64 for p in ours)
     optimizer, reference = drawn.ours(kind.ours, ours), kind.theirs(drawn, theirs)
-    before, optimizer_module.TILE = optimizer_module.BLOCK, block
+    before, optimizer_module.TILE = optimizer_module.TILE, block
     try:
         for step in range(STEPS):
             gradients = [rng.standard_normal(shape) for shape in SHAPES]
