@@ -380,6 +380,6 @@ def test_only_regular_files_are_opened() -> None:
     }
     assert others == {
         "minispore._cli.output": ["os.open(os.devnull, os.O_WRONLY)"],
-        "minispore._cli.playing": ["webbrowser.open(server.address)"],
+        "minispore._course.playground_server": ["webbrowser.open(server.address)"],
         "minispore.train.summary.event_writer": ["os.open(self.path, flags, 438)"],
     }

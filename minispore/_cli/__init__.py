@@ -74,9 +74,9 @@ def _perform(arguments: Arguments) -> int:
                 inspection.info(arguments)
         return 0
     if arguments.command == "play":
-        from minispore._cli.playing import play
+        from minispore._course.playground_server import play
 
-        play(arguments)
+        play(opens_browser=arguments.browser)
         return 0
     from minispore._cli import commands
 

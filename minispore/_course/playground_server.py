@@ -16,7 +16,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tempfile import TemporaryDirectory, TemporaryFile
 from time import monotonic
 
-from minispore._cli.arguments import Arguments
 from minispore._course import playground
 
 SECONDS = 60.0  # for a run and its checks
@@ -24,12 +23,12 @@ _MAX_REQUEST = 2**20
 _POLL_SECONDS = 0.1
 
 
-def play(arguments: Arguments) -> None:
-    """Serve the page until Ctrl-C, and open it in a browser."""
+def play(*, opens_browser: bool) -> None:
+    """Serve the page until Ctrl-C, and open it in a browser if asked."""
     try:
         with PlaygroundServer() as server:
             print(f"The callback playground: {server.address} (Ctrl-C ends it)", flush=True)
-            if arguments.browser:
+            if opens_browser:
                 webbrowser.open(server.address)
             server.serve_forever()
     except KeyboardInterrupt:

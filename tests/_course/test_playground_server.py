@@ -20,10 +20,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from minispore._cli import main, playing
-from minispore._cli.playing import PlaygroundServer, outcome
+from minispore._cli import main
 from minispore._course import playground
 from minispore._course.playground import DEFAULT
+from minispore._course.playground_server import PlaygroundServer, outcome
 
 REQUEST = json.dumps({**DEFAULT, "callbacks": "LossMonitor()"})
 
@@ -204,7 +204,7 @@ def test_command_opens_the_page(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    monkeypatch.setattr(playing.PlaygroundServer, "serve_forever", interrupt)
+    monkeypatch.setattr(PlaygroundServer, "serve_forever", interrupt)
     assert main(["play"]) == main(["play", "--no-browser"]) == 0
     printed = re.findall(r"The callback playground: (\S+) \(", capsys.readouterr().out)
     assert len(set(printed)) == 2
