@@ -20,6 +20,8 @@ _NUMBERED = re.compile(r"\{(\d?)\}")
 # Code, in which letters are no words.
 _CODE = re.compile(r"`[^`]*`|'[^']*'|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)")
 _SENTENCE = re.compile(r"(?<![\w.])[a-z]+(?: [a-z]+)+(?!\w)")
+_GENITIVE = re.compile(r"(?<=\w)'s\b")
+_SPACE = re.compile(r"(?<=[^\W\u0000-\u2e7f]) (?=[^\W\u0000-\u2e7f])")  # between wide characters
 # A wide character or a word, with the punctuation that stays next to it.
 _PIECE = re.compile(
     r"[“（]*(?:[^\W\u0000-\u2e7f]|[^\s\u2e80-\uffff]+)[，。：；、）”？！]*\s*|\S\s*"
@@ -51,6 +53,8 @@ def _translated(text: str) -> str:
     """Return a line in Chinese: of all ways to read it, the one that leaves least English."""
     if text in catalogue():
         return catalogue()[text]
+    if f"{text}." in catalogue():  # inside of a sentence
+        return catalogue()[f"{text}."].removesuffix("。")
     best, least = text, _english(text)
     for pieces, chinese in _templates():
         for parts in _fillings(text, pieces) if least or best is text else ():
@@ -73,11 +77,12 @@ def _templates() -> list[tuple[list[str], str]]:
 def fill_holes(text: str, parts: list[str]) -> str:
     """Return a translation with its holes filled, in their order or by their numbers."""
     numbers = iter(range(len(parts)))
-    return _NUMBERED.sub(lambda match: parts[int(match[1] or next(numbers))], text)
+    filled = _NUMBERED.sub(lambda match: parts[int(match[1] or next(numbers))], text)
+    return _SPACE.sub("", filled)
 
 
 def _fillings(text: str, pieces: list[str]) -> Iterator[list[str]]:
-    """Yield what can be in the holes between the pieces, with balanced brackets."""
+    """Yield what can be in the holes between the pieces, with balanced brackets and quotes."""
     first, *rest = pieces
     if text.startswith(first) and text.endswith(rest[-1]):
         for parts in _split(text[len(first) :], rest):
@@ -100,7 +105,8 @@ def _split(text: str, pieces: list[str]) -> Iterator[list[str]]:
 
 def _is_balanced(text: str) -> bool:
     pairs = all(text.count(left) == text.count(right) for left, right in ("()", "[]", "{}"))
-    return pairs and text.count("`") % 2 == 0
+    quotes = _GENITIVE.sub("", text)
+    return pairs and quotes.count("`") % 2 == quotes.count("'") % 2 == 0
 
 
 def _english(text: str) -> int:
