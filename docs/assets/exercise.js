@@ -24,7 +24,7 @@ if (location.protocol !== "file:") {
 }
 
 function equipExercise(place) {
-  const { number, lessons, file, text: initial, continues } = place.dataset;
+  const { number, lessons, language, file, text: initial, continues } = place.dataset;
   const instead = place.firstElementChild; // what to do without Python
   const state = element("span", { className: "state" });
   state.setAttribute("role", "status");
@@ -109,7 +109,7 @@ function equipExercise(place) {
     const files = stored();
     busy(asked, true);
     state.textContent = say("Starting Python …");
-    const request = JSON.stringify({ action, number: Number(number), files, chosen });
+    const request = JSON.stringify({ action, number: Number(number), language, files, chosen });
     const message = { request, module: "browser", hypothesis: true };
     const { ended, note = "", stopped = false } = await inWorker(message, output, state);
     busy(asked, false);

@@ -6,11 +6,12 @@ docs/assets/exercise.js puts the editor there. Where it cannot run, the page say
 from html import escape
 from typing import Protocol
 
-from languages import english, say
+from languages import SUFFIX, english, say
 
 from minispore._course import lessons
 from minispore._course.browser import initial_file
 from minispore._course.exercise import CodeExercise
+from minispore._course.translation import Language
 
 HEADING = '<h2 id="exercise"'
 # The place is before the first of these that follows the heading.
@@ -60,8 +61,10 @@ def with_exercise(html: str, number: int, page: str) -> str:
 def exercise(number: int, page: str) -> str:
     """Return the place of the editor: what the script needs, and what is read without it."""
     asked = lessons.lesson(number).exercise
-    name, text = initial_file(number)
+    language: Language = "zh" if page.endswith(SUFFIX) else "en"
+    name, text = initial_file(number, language)
     data = {"number": number, "lessons": len(lessons.names()), "file": name, "text": text}
+    data["language"] = language
     if isinstance(asked, CodeExercise) and asked.continues is not None:
         data["continues"] = asked.continues
     attributes = " ".join(

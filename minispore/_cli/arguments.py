@@ -48,7 +48,7 @@ class Arguments(argparse.Namespace):
         "grade",
     ]
     number: int
-    language: Literal["en", "zh"]
+    language: Literal["en", "zh"] = "en"
     form: Literal["table", "json", "csv"]
     jobs: int | None = None
     variant: int | None = None
@@ -252,7 +252,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             action.add_argument(
                 "number", type=_integer(0, 99), metavar="N", help="the lesson's number"
             )
-        if name == "read":
+        if name not in {"notebook", "sheet", "solution"}:
             action.add_argument(
                 "--language",
                 choices=("en", "zh"),

@@ -38,35 +38,37 @@ def learn(arguments: Arguments) -> bool:
     if find_spec("hypothesis") is None:
         raise UserError("the course needs hypothesis: pip install 'minispore[testing]'")
     from minispore._course import CourseError, commands
+    from minispore._course.translation import translate
 
-    passed = True
-    with as_user_error(CourseError, OSError):
+    passed, language = True, arguments.language
+    translated = partial(translate, language=language)
+    with as_user_error(CourseError, OSError, translated=translated):
         match arguments.action:
             case "list":
-                text = commands.list_lessons()
+                text = commands.list_lessons(language)
             case "read":
-                text = commands.read(arguments.number, arguments.language)
+                text = commands.read(arguments.number, language)
             case "sheet":
                 text = commands.sheet(arguments.number)
             case "start" | "notebook" | "hint" | "reset" | "solution":
                 actions: dict[str, Callable[[Path, int], str]] = {
-                    "start": partial(commands.start, variant=arguments.variant),
+                    "start": partial(commands.start, variant=arguments.variant, language=language),
                     "notebook": commands.notebook,
-                    "hint": commands.hint,
-                    "reset": commands.reset,
+                    "hint": partial(commands.hint, language=language),
+                    "reset": partial(commands.reset, language=language),
                     "solution": commands.solution,
                 }
                 text = actions[arguments.action](arguments.folder, arguments.number)
             case "check":
-                text, passed = commands.check(arguments.folder, arguments.number)
+                text, passed = commands.check(arguments.folder, arguments.number, language)
             case "watch":
-                for report in commands.watch(arguments.folder, arguments.number):
+                for report in commands.watch(arguments.folder, arguments.number, language):
                     print(report, flush=True)
                 return True
             case "run":
-                text, passed = commands.run(arguments.folder, partial(print, flush=True))
+                text, passed = commands.run(arguments.folder, partial(print, flush=True), language)
             case "status":
-                text = commands.status(arguments.folder)
+                text = commands.status(arguments.folder, language)
             case "grade":  # pragma: no branch (the parser accepts no other)
                 text, complete = commands.grade(
                     arguments.folder,

@@ -1,6 +1,6 @@
 """Errors that the user can fix, which are printed in one line without a traceback."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 
@@ -9,9 +9,11 @@ class UserError(Exception):
 
 
 @contextmanager
-def as_user_error(*kinds: type[Exception]) -> Generator[None]:
-    """Convert errors of these classes to a `UserError` with the same message on one line."""
+def as_user_error(
+    *kinds: type[Exception], translated: Callable[[str], str] = str
+) -> Generator[None]:
+    """Convert errors of these classes to a `UserError` with the translated message on one line."""
     try:
         yield
     except kinds as error:
-        raise UserError(" ".join(str(error).split())) from error
+        raise UserError(translated(" ".join(str(error).split()))) from error

@@ -18,6 +18,7 @@ from zipfile import ZipFile
 
 from minispore._course import CourseError, commands, framework, lessons
 from minispore._course.sandbox import MAX_PRINTED, CheckResult
+from minispore._course.translation import Language, translate
 from minispore._course.verdict import Verdict, judge
 from minispore._course.workspace import Workspace, variant_of
 
@@ -34,12 +35,14 @@ class Request(TypedDict):
     Attributes:
         action: The command of `minispore learn`, or "export" or "import".
         number: The number of the lesson.
+        language: The language of the page.
         files: The folder: the text of each file by its name.
         chosen: The files to import, each in base64, by their names.
     """
 
     action: Literal["start", "reset", "hint", "check", "solution", "run", "export", "import"]
     number: int
+    language: Language
     files: Files
     chosen: dict[str, str]
 
@@ -88,11 +91,11 @@ def answer(request: str, report: Callable[[str], object]) -> str:
                 folder = Path(temporary, FOLDER)
                 write_files(folder, fields["files"])
                 made["text"], made["drawings"] = _act(
-                    fields["action"], folder, fields["number"], report
+                    fields["action"], folder, fields["number"], fields["language"], report
                 )
                 made["files"] = read_files(folder)
     except CourseError as error:
-        made["text"], made["error"] = str(error), True
+        made["text"], made["error"] = translate(str(error), fields["language"]), True
     return json.dumps(made)
 
 
@@ -100,35 +103,43 @@ def _act(
     action: Literal["start", "reset", "hint", "check", "solution", "run"],
     folder: Path,
     number: int,
+    language: Language,
     report: Callable[[str], object],
 ) -> tuple[str, list[str]]:
     """Carry out a command of `minispore learn`; return what the learner reads, and drawings."""
 
+    def translated(line: str) -> None:
+        report(translate(line, language))
+
     def check_and_report(number: int, file: Path) -> CheckResult:
-        return check(number, file, report)
+        return check(number, file, translated)
 
     match action:
         case "start":
-            commands.start(folder, number)
+            commands.start(folder, number, language=language)
             return "", []
         case "reset":
-            commands.reset(folder, number)
+            commands.reset(folder, number, language)
             return "", []
         case "hint":
-            return commands.hint(folder, number), []
+            return commands.hint(folder, number, language), []
         case "solution":
             return commands.solution(folder, number), []
         case "run":
-            training = framework.run(folder, report)
+            training = framework.run(folder, translated, language=language)
             mistakes = () if training.is_good else commands.mistake(folder, check_and_report)
-            return "\n".join([*training.lines, *mistakes]), list(training.drawings.values())
+            lines = [*training.lines, *(translate(each, language) for each in mistakes)]
+            return "\n".join(lines), list(training.drawings.values())
         case "check":
             result = commands.run_check(folder, number, check_and_report)
     verdict = result.verdict
     wrong = commands.UNDECIDED if verdict.undecided else "Not solved yet."
     ending = f"Lesson {number} is solved." if verdict.passed else wrong
-    printed = f"\nYour code printed:\n{result.printed.rstrip()}" if result.printed else ""
-    return "\n".join([*verdict.lines, ending, printed]).rstrip("\n"), []
+    text = translate("\n".join([*verdict.lines, ending]), language)
+    if result.printed:
+        heading = translate("Your code printed:", language)
+        text += f"\n\n{heading}\n{result.printed.rstrip()}"
+    return text, []
 
 
 def check(number: int, work: Path, report: Callable[[str], object]) -> CheckResult:
@@ -173,7 +184,7 @@ class _Tail(TextIOBase):
         return len(text)
 
 
-def initial_file(number: int) -> tuple[str, str]:
+def initial_file(number: int, language: Language = "en") -> tuple[str, str]:
     """Return the name and the text of a lesson's file, as `start` writes it to an empty folder.
 
     Examples:
@@ -181,7 +192,7 @@ def initial_file(number: int) -> tuple[str, str]:
         'lesson_01_graph.py'
     """
     with TemporaryDirectory() as temporary:
-        file = Workspace(Path(temporary)).start(number)
+        file = Workspace(Path(temporary)).start(number, language=language)
         return file.name, file.read_text("utf-8")
 
 

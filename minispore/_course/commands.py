@@ -19,30 +19,33 @@ from minispore._course.reports import as_csv, write_reports
 from minispore._course.sandbox import CheckResult
 from minispore._course.sheet import sheet as teacher_sheet
 from minispore._course.source import lines_of
+from minispore._course.translation import Language, translate
 from minispore._course.workspace import Workspace, variant_of
 from minispore.utils.atomic import atomic_write
 
 UNDECIDED = "Undecided: the check ended before it found a mistake."
 
 
-def list_lessons() -> str:
+def list_lessons(language: Language = "en") -> str:
     """Return a table of the lessons, in their order.
 
     Raises:
         CourseError: This installation has no pages.
     """
-    rows = [["lesson", "title", "minutes", "difficulty", "you write", "page"]]
+    heads = "lesson", "title", "minutes", "difficulty", "you write", "page"
+    rows = [[translate(each, language) for each in heads]]
     for number in [0, *lessons.names()]:
         size, kind = effort(number), ""
         if number:
             is_code = isinstance(lessons.lesson(number).exercise, CodeExercise)
-            kind = "code" if is_code else "a check"
-        title = page_title(page_text(number))
-        rows.append([str(number), title, size.minutes, size.difficulty, kind, lessons.page(number)])
+            kind = translate("code" if is_code else "a check", language)
+        title = page_title(page_text(number, language))
+        page = translate(lessons.page(number), language)
+        rows.append([str(number), title, size.minutes, size.difficulty, kind, page])
     return align_columns(rows)
 
 
-def read(number: int, language: Literal["en", "zh"]) -> str:
+def read(number: int, language: Language) -> str:
     """Return the page of a lesson for a terminal.
 
     Raises:
@@ -77,41 +80,43 @@ def notebook(folder: Path, number: int) -> str:
     return f"The notebook: {file}\nTo open it: jupyter lab {file}"
 
 
-def start(folder: Path, number: int, variant: int | None = None) -> str:
+def start(folder: Path, number: int, variant: int | None = None, language: Language = "en") -> str:
     """Write an exercise, or a variant of it, into the folder.
 
     Raises:
         CourseError: See `Workspace.start`.
     """
-    file = Workspace(folder).start(number, variant)
-    return (
+    file = Workspace(folder).start(number, variant, language)
+    return translate(
         f"Your exercise: {file}\n"
         f"Read {lessons.page(number)} (or: minispore learn read {number}), write the missing code, "
-        f"then run: minispore learn check {number}"
+        f"then run: minispore learn check {number}",
+        language,
     )
 
 
-def reset(folder: Path, number: int) -> str:
+def reset(folder: Path, number: int, language: Language = "en") -> str:
     """Replace an exercise by its initial version and keep the old file.
 
     Raises:
         CourseError: See `Workspace.reset`.
     """
-    file, kept = Workspace(folder).reset(number)
-    return f"Exercise reset: {file}\nYour previous version: {kept}"
+    file, kept = Workspace(folder).reset(number, language)
+    return translate(f"Exercise reset: {file}\nYour previous version: {kept}", language)
 
 
-def hint(folder: Path, number: int) -> str:
+def hint(folder: Path, number: int, language: Language = "en") -> str:
     """Return the next hint.
 
     Raises:
         CourseError: See `Workspace.hint`.
     """
     count, text = Workspace(folder).hint(number)
-    return f"Hint {count} of {len(lessons.lesson(number).hint_list())}: {text}"
+    total = len(lessons.lesson(number).hint_list())
+    return translate(f"Hint {count} of {total}: {text}", language)
 
 
-def check(folder: Path, number: int) -> tuple[str, bool]:
+def check(folder: Path, number: int, language: Language = "en") -> tuple[str, bool]:
     """Check a solution; return the report and whether the solution is correct.
 
     Raises:
@@ -121,8 +126,7 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
         folder, number, lambda n, file: sandbox.check(n, file, variant=variant_of(file))
     )
     verdict = result.verdict
-    parts = [f"Your code printed:\n{text}\n"] if (text := result.printed.rstrip()) else []
-    parts += verdict.lines
+    parts = list(verdict.lines)
     if verdict.passed:
         following = next((n for n in lessons.names() if n > number), None)
         more = f" Next: lesson {following}, {lessons.page(following)}" if following else ""
@@ -132,7 +136,10 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
         parts.append(UNDECIDED)
     else:
         parts.append(f"Not solved yet. For a hint: minispore learn hint {number}")
-    return "\n".join(parts), verdict.passed
+    report = translate("\n".join(parts), language)
+    if printed := result.printed.rstrip():
+        report = f"{translate('Your code printed:', language)}\n{printed}\n\n{report}"
+    return report, verdict.passed
 
 
 def run_check(folder: Path, number: int, check: Callable[[int, Path], CheckResult]) -> CheckResult:
@@ -149,12 +156,15 @@ def run_check(folder: Path, number: int, check: Callable[[int, Path], CheckResul
     return result
 
 
-def watch(folder: Path, number: int, *, interval: float = 0.3) -> Iterator[str]:
+def watch(
+    folder: Path, number: int, language: Language = "en", *, interval: float = 0.3
+) -> Iterator[str]:
     """Check a solution now and each time its file is saved, until it is correct.
 
     Args:
         folder: The learner's folder.
         number: The number of the lesson.
+        language: The language of the reports.
         interval: The seconds between two looks at the file.
 
     Yields:
@@ -167,8 +177,9 @@ def watch(folder: Path, number: int, *, interval: float = 0.3) -> Iterator[str]:
     passed = False
     while not passed:
         before = file.stat()
-        report, passed = check(folder, number)
-        yield report if passed else f"{report}\nWaiting for {file} to be saved. Ctrl-C ends it.\n"
+        report, passed = check(folder, number, language)
+        waiting = translate(f"Waiting for {file} to be saved. Ctrl-C ends it.", language)
+        yield report if passed else f"{report}\n{waiting}\n"
         while not passed and _is_same(file, before.st_mtime_ns, before.st_size):
             time.sleep(interval)
 
@@ -181,12 +192,15 @@ def _is_same(file: Path, time_ns: int, size: int) -> bool:
     return (now.st_mtime_ns, now.st_size) == (time_ns, size)
 
 
-def run(folder: Path, report: Callable[[str], object]) -> tuple[str, bool]:
+def run(
+    folder: Path, report: Callable[[str], object], language: Language = "en"
+) -> tuple[str, bool]:
     """Train a network with the solved functions, in a process of its own.
 
     Args:
         folder: The learner's folder.
         report: Receives each line of the run.
+        language: The language of the report.
 
     Returns:
         The end of the report, and whether nothing of the learner's was wrong or slow.
@@ -196,7 +210,7 @@ def run(folder: Path, report: Callable[[str], object]) -> tuple[str, bool]:
     """
     framework.solved_files(folder)  # report a damaged file as one line
     process = subprocess.Popen(  # noqa: S603 (it is Python itself)
-        [sys.executable, "-m", "minispore._course.framework", str(folder)],
+        [sys.executable, "-m", "minispore._course.framework", str(folder), language],
         env=os.environ | sandbox.ENVIRONMENT | {"PYTHONUTF8": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -212,8 +226,9 @@ def run(folder: Path, report: Callable[[str], object]) -> tuple[str, bool]:
         finally:
             process.kill()
     if process.returncode == 0:
-        return f"The loss curve and 16 predictions are in {folder / framework.OUTPUT}.", True
-    return "\n".join(mistake(folder, sandbox.check)), False
+        text = f"The loss curve and 16 predictions are in {folder / framework.OUTPUT}."
+        return translate(text, language), True
+    return translate("\n".join(mistake(folder, sandbox.check)), language), False
 
 
 def mistake(folder: Path, check: Callable[[int, Path], CheckResult]) -> list[str]:
@@ -240,29 +255,33 @@ def solution(folder: Path, number: int) -> str:
     return "\n\n".join(lines_of(exercise.module, name)[1] for name in exercise.tasks)
 
 
-def status(folder: Path) -> str:
+def status(folder: Path, language: Language = "en") -> str:
     """Return a table of the learner's progress, and the next step.
 
     Raises:
         CourseError: The progress file is damaged.
     """
     workspace = Workspace(folder)
-    rows = [["lesson", "title", "state", "checks", "hints"]]
+    states = dict[int, str]()
+    heads = "lesson", "title", "state", "checks", "hints"
+    rows = [[translate(each, language) for each in heads]]
     for number in lessons.names():
         lesson, progress = lessons.lesson(number), workspace.progress(number)
         started = "started" if workspace.file(number).is_file() else "to do"
         state = "solved" if progress.passed else started
         hints = f"{progress.hints}/{len(lesson.hint_list())}"
-        rows.append([str(number), lesson.title, state, str(progress.checks), hints])
-    states = {row[0]: row[2] for row in rows[1:] if row[2] != "solved"}
+        title = translate(lesson.title, language)
+        rows.append([str(number), title, translate(state, language), str(progress.checks), hints])
+        if state != "solved":
+            states[number] = state
     begun = [number for number, state in states.items() if state == "started"]
     if begun:
         following = f"Next: minispore learn watch {begun[0]}"
     elif states:
-        following = f"Next: minispore learn start {min(states, key=int)}"
+        following = f"Next: minispore learn start {min(states)}"
     else:
         following = "All lessons are solved."
-    return f"{align_columns(rows)}\n{following}"
+    return f"{align_columns(rows)}\n{translate(following, language)}"
 
 
 def grade(

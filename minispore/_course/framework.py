@@ -1,6 +1,6 @@
 """The learner's framework: digits are learned with the solved functions in place of the package's.
 
-`python -m minispore._course.framework FOLDER` is the process of `minispore learn run`.
+`python -m minispore._course.framework FOLDER LANGUAGE` is the process of `minispore learn run`.
 """
 
 import inspect
@@ -30,6 +30,7 @@ from minispore._course.grading import align_columns
 from minispore._course.proxy import Triggered
 from minispore._course.solutions import backward
 from minispore._course.solutions.periodic import Periodic
+from minispore._course.translation import Language, translate
 from minispore._course.verdict import load
 from minispore._course.workspace import Workspace, variant_of
 from minispore.common import Tensor, set_seed
@@ -143,6 +144,7 @@ def run(
     folder: Path,
     report: Callable[[str], object],
     expire: Callable[[str], object] | None = None,
+    language: Language = "en",
 ) -> Run:
     """Train a network on digits with the learner's functions.
 
@@ -151,6 +153,7 @@ def run(
         report: Receives a line after each epoch.
         expire: Called in another thread, with what is wrong, if the run takes too long; None to
             look neither for that nor for a function that takes most of the time.
+        language: The language of the returned report.
 
     Returns:
         The report. An error or a slow function is in it, with its lesson.
@@ -181,14 +184,16 @@ def run(
             problems.append(_blamed(error, files))
     if (slow := sampler.slowest()) is not None:
         problems.append(slow)
-    lines = [_table(parts), ""]
+    lines = list[str]()
     if outcome is not None:
         lines.append(f"Accuracy on {_TEST_IMAGES} test images: {outcome.accuracy:.1%}")
         if not np.allclose(outcome.losses[:_COMPARED_STEPS], expected, rtol=_TOLERANCE):
             problems.append("The losses are not those with minispore's functions.")
     is_good = not problems
     lines += problems or _milestones(solved)
-    return Run(tuple(lines), {} if outcome is None else outcome.drawings, is_good)
+    drawings = {} if outcome is None else outcome.drawings
+    translated = (translate(line, language) for line in lines)
+    return Run((_table(parts, language), "", *translated), drawings, is_good)
 
 
 @contextmanager
@@ -456,11 +461,13 @@ def _callback(value: object) -> Callback:
     return value
 
 
-def _table(parts: list[Part]) -> str:
-    rows = [["lesson", "function", "whose", "calls"]]
+def _table(parts: list[Part], language: Language) -> str:
+    heads = "lesson", "function", "whose", "calls"
+    rows = [[translate(each, language) for each in heads]]
     for part in parts:
-        whose = ("yours", str(part.calls)) if part.is_yours else ("not yet yours", "")
-        rows.append([str(part.lesson), part.name, *whose])
+        whose = translate("yours" if part.is_yours else "not yet yours", language)
+        calls = str(part.calls) if part.is_yours else ""
+        rows.append([str(part.lesson), part.name, whose, calls])
     return align_columns(rows)
 
 
@@ -549,18 +556,18 @@ class _Sampler:
         return ""
 
 
-def main(folder: Path) -> NoReturn:
+def main(folder: Path, language: Language) -> NoReturn:
     """Run, write the drawings into the folder `run` of the learner's folder, and end."""
 
     def report(line: str) -> None:
-        print(line, flush=True)
+        print(translate(line, language), flush=True)
 
     def expire(reason: str) -> NoReturn:
         report(reason)
         os._exit(1)
 
-    result = run(folder, report, expire)
-    report("\n" + "\n".join(result.lines))
+    result = run(folder, report, expire, language)
+    print("\n" + "\n".join(result.lines), flush=True)
     for name, picture in result.drawings.items():
         (folder / OUTPUT).mkdir(parents=True, exist_ok=True)
         picture.save(folder / OUTPUT / name)
@@ -568,4 +575,4 @@ def main(folder: Path) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), "zh" if sys.argv[2:] == ["zh"] else "en")

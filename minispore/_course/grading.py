@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from minispore._course import CourseError, lessons
 from minispore._course.sandbox import CheckResult, check
+from minispore._course.translation import columns
 from minispore._course.verdict import Verdict
 from minispore._course.workspace import Workspace
 
@@ -176,6 +177,11 @@ def align_columns(rows: Sequence[Sequence[str]]) -> str:
     a       b
     longer  c
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    )
+    return "\n".join(map(str.rstrip, lines))

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TypeAlias
 
+from minispore._course.translation import fill
+
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _WIDTH = 100
 
@@ -65,7 +67,7 @@ def lines_of(module: str, name: str) -> tuple[int, str]:
     return first, "\n".join(text_of(module).splitlines()[first - 1 : last])
 
 
-def stub(module: str, tasks: Mapping[str, str]) -> str:
+def stub(module: str, tasks: Mapping[str, str], to_do: str = "To do: ") -> str:
     """Return the source of an exercise file, in which some bodies are missing.
 
     It contains the named functions and classes of the source and the imports that they need; other
@@ -75,6 +77,7 @@ def stub(module: str, tasks: Mapping[str, str]) -> str:
         module: The module that defines them.
         tasks: The task for each function, or method as in "Class.method". The body becomes the
             docstring, followed by the task, and `raise NotImplementedError`.
+        to_do: What precedes the task.
 
     Raises:
         ValueError: The module has no such function.
@@ -99,7 +102,7 @@ def stub(module: str, tasks: Mapping[str, str]) -> str:
             if not isinstance(blank, _Function):
                 raise ValueError(f"A stub needs the names of methods, but {name!r} is a class.")
             part += lines[at - 1 : blank.body[0].lineno - 1]
-            part += _empty_body(blank, tasks[name])
+            part += _empty_body(blank, tasks[name], to_do)
             at = (blank.end_lineno or 0) + 1
         parts.append("\n".join([*part, *lines[at - 1 : last]]))
     imports = _imports(module, used - set(kept))
@@ -173,7 +176,7 @@ def _extent(node: _Function | ast.ClassDef) -> tuple[int, int]:
     return first, node.end_lineno or node.lineno
 
 
-def _empty_body(node: _Function, task: str) -> list[str]:
+def _empty_body(node: _Function, task: str, to_do: str) -> list[str]:
     first = node.body[0]
     if first.lineno == node.lineno:
         raise ValueError(f"The body of {node.name!r} is on the same line as its header.")
@@ -181,7 +184,7 @@ def _empty_body(node: _Function, task: str) -> list[str]:
     docstring = ast.get_docstring(node) or ""
     quotes = 'r"""' if "\\" in docstring + task else '"""'
     ahead = "" if docstring else " " * len(quotes)
-    wrapped = textwrap.fill(f"To do: {task}", _WIDTH - len(indent), initial_indent=ahead)
+    wrapped = fill(to_do + task, _WIDTH - len(indent), ahead)
     text = f"{docstring}\n\n{wrapped}" if docstring else wrapped.lstrip()
     lines = textwrap.indent(f'{quotes}{text}\n"""', indent)
     return [*lines.splitlines(), f"{indent}raise NotImplementedError"]

@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
@@ -11,13 +10,16 @@ from typing import cast
 from minispore._course import CourseError, lessons
 from minispore._course.exercise import CodeExercise
 from minispore._course.source import stub
+from minispore._course.translation import Language, fill, translate
 from minispore._course.variants import renamed
 from minispore.train.resume import read_dict_field, read_field
 from minispore.utils.atomic import atomic_write, open_regular_file
 
 _FORMAT = 1
 _CALLER = "minispore learn"
-_EXAMPLES = re.compile(r'\n\n +Examples:\n(?:(?!""").)*?(?=\n\n +To do:)', flags=re.DOTALL)
+_EXAMPLES = re.compile(
+    r'\n\n +Examples:\n(?:(?!""").)*?(?=\n\n +(?:To do:|任务：))', flags=re.DOTALL
+)
 
 
 @dataclass
@@ -55,14 +57,14 @@ class Workspace:
         lessons.lesson(number)
         return self.path / f"{lessons.names()[number]}.py"
 
-    def start(self, number: int, variant: int | None = None) -> Path:
+    def start(self, number: int, variant: int | None = None, language: Language = "en") -> Path:
         """Write the file of a lesson's exercise, or of a variant of it.
 
         Raises:
             CourseError: There is no such lesson, or its file already exists.
         """
         file = self.file(number)
-        text = exercise_file(number, variant)
+        text = exercise_file(number, variant, language)
         if file.exists():
             raise CourseError(
                 f"{file} already exists; to start over: minispore learn reset {number}"
@@ -73,7 +75,9 @@ class Workspace:
         if earlier is not None:
             own = self.file(earlier)
             is_solved = progress.get(earlier, Progress()).passed and own.is_file()
-            text += _without_docstring(own) if is_solved else _continuation(earlier, variant)
+            text += (
+                _without_docstring(own) if is_solved else _continuation(earlier, variant, language)
+            )
         self.path.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as out:
             out.write(text.encode())
@@ -92,7 +96,7 @@ class Workspace:
             )
         return file
 
-    def reset(self, number: int) -> tuple[Path, Path]:
+    def reset(self, number: int, language: Language = "en") -> tuple[Path, Path]:
         """Restart an exercise; return its file and the copy of the old one.
 
         Raises:
@@ -105,7 +109,7 @@ class Workspace:
             kept = file.with_suffix(f".py.bak{count}")
         seed = variant_of(file)
         file.rename(kept)
-        self.start(number, seed)
+        self.start(number, seed, language)
         return file, kept
 
     def hint(self, number: int) -> tuple[int, str]:
@@ -167,12 +171,14 @@ def _without_docstring(file: Path) -> str:
     return "\n" + "\n".join(lines).strip("\n") + "\n"
 
 
-def _continuation(earlier: int, variant: int | None) -> str:
+def _continuation(earlier: int, variant: int | None, language: Language) -> str:
     """Return code that continues minispore's solution of an earlier lesson."""
     exercise = lessons.exercise(earlier, variant)
+    unsolved = translate("not solved yet", language)
+    docstring = translate(f"Continues the solution of lesson {earlier}.", language)
     text = "".join(
-        f"\nfrom {exercise.module} import {name} as Lesson{earlier}  # not solved yet\n\n\n"
-        f'class {name}(Lesson{earlier}):\n    """Continues the solution of lesson {earlier}."""\n'
+        f"\nfrom {exercise.module} import {name} as Lesson{earlier}  # {unsolved}\n\n\n"
+        f'class {name}(Lesson{earlier}):\n    """{docstring}"""\n'
         for name in lessons.lesson(earlier).exercise.tasks
     )
     return renamed(text, exercise.names)
@@ -181,11 +187,13 @@ def _continuation(earlier: int, variant: int | None) -> str:
 def variant_of(file: Path) -> int | None:
     """Return the variant that a file was started for, None for the exercise of the page."""
     with open(file, encoding="utf-8", errors="replace", opener=open_regular_file) as stream:
-        match = re.match(r'"""Lesson \d+, variant (\d+):', stream.readline())
+        match = re.match(
+            r'"""(?:Lesson \d+, variant|第 \d+ 课，变体) (\d+)[:：]', stream.readline()
+        )
     return int(match[1]) if match else None
 
 
-def exercise_file(number: int, variant: int | None = None) -> str:
+def exercise_file(number: int, variant: int | None = None, language: Language = "en") -> str:
     """Return the initial text of an exercise file, without the code that it continues.
 
     Raises:
@@ -193,27 +201,29 @@ def exercise_file(number: int, variant: int | None = None) -> str:
     """
     lesson, exercise = lessons.lesson(number), lessons.exercise(number, variant)
     title = f"Lesson {number}" if variant is None else f"Lesson {number}, variant {variant}"
-    head = f'''\
-"""{title}: {lesson.title}.
+    head = f"""\
+{title}: {lesson.title}.
 
 The page of the lesson is {lessons.page(number)}. In this folder's parent,
 
     minispore learn check {number}    checks your solution
     minispore learn hint {number}     gives a hint, and a further one each time
 
-'''
-    if isinstance(exercise, CodeExercise) and exercise.from_empty:
-        tasks = "\n\n".join(
-            textwrap.fill(f"{name}: {task}", 100) for name, task in exercise.tasks.items()
-        )
-        return f'{head}\n{tasks}\n"""\n'
-    head += """
-Write the missing code; do not change the names and the arguments.
-\"\"\"
 """
+    head = f'"""{translate(head, language)}'
+    # The catalogue has the texts without the names of a variant.
+    tasks = {
+        name: renamed(translate(task.replace(f"_v{variant}", ""), language), exercise.names)
+        for name, task in exercise.tasks.items()
+    }
+    if isinstance(exercise, CodeExercise) and exercise.from_empty:
+        listed = "\n\n".join(fill(f"{name}: {task}", 100) for name, task in tasks.items())
+        return f'{head}\n{listed}\n"""\n'
+    advice = "Write the missing code; do not change the names and the arguments."
+    head += f'\n{translate(advice, language)}\n"""\n'
     old_names = lesson.exercise.tasks
-    tasks_of = dict(zip(old_names, exercise.tasks.values(), strict=True))
-    text = stub(exercise.module, tasks_of)
+    tasks_of = dict(zip(old_names, tasks.values(), strict=True))
+    text = stub(exercise.module, tasks_of, "任务：" if language == "zh" else "To do: ")
     if isinstance(exercise, CodeExercise) and exercise.contracts and variant is not None:
         # The examples in the docstrings are those of the page's contract.
         text = re.sub(_EXAMPLES, "", text)

@@ -29,7 +29,13 @@ numbers = st.sampled_from([1, 4, 9, 10])
 
 def answered(action: str, number: int, files: Files, chosen: Mapping[str, bytes] = {}) -> Answer:
     encoded = {name: b64encode(data).decode() for name, data in chosen.items()}
-    request = {"action": action, "number": number, "files": files, "chosen": encoded}
+    request = {
+        "action": action,
+        "number": number,
+        "language": "en",
+        "files": files,
+        "chosen": encoded,
+    }
     made: Answer = json.loads(browser.answer(json.dumps(request), lambda _: None))
     return made
 

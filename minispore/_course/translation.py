@@ -1,0 +1,134 @@
+"""Texts of the course in Chinese: the code has English ones, and `zh.json` a translation of each.
+
+An entry of this catalogue may have holes, written `{}`; what fills them is translated in turn. The
+translation may number them, as in `{1}`, to have them in another order.
+"""
+
+import json
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from pkgutil import get_data
+from typing import Literal, TypeAlias, cast
+
+Language: TypeAlias = Literal["en", "zh"]
+
+_HOLE = "{}"
+_NUMBERED = re.compile(r"\{(\d?)\}")
+# Code, in which letters are no words.
+_CODE = re.compile(r"`[^`]*`|'[^']*'|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)")
+_SENTENCE = re.compile(r"(?<![\w.])[a-z]+(?: [a-z]+)+(?!\w)")
+_GENITIVE = re.compile(r"(?<=\w)'s\b")
+_SPACE = re.compile(r"(?<=[^\W\u0000-\u2e7f]) (?=[^\W\u0000-\u2e7f])")  # between wide characters
+# A wide character or a word, with the punctuation that stays next to it.
+_PIECE = re.compile(
+    r"[“（]*(?:[^\W\u0000-\u2e7f]|[^\s\u2e80-\uffff]+)[，。：；、）”？！]*\s*|\S\s*"
+)
+
+
+@cache
+def catalogue() -> dict[str, str]:
+    """Return the Chinese texts by the English ones."""
+    data = get_data(__package__, "zh.json")
+    assert data is not None
+    return cast("dict[str, str]", json.loads(data))
+
+
+def translate(text: str, language: Language) -> str:
+    """Return a text in a language, line by line; what the catalogue lacks stays English.
+
+    Examples:
+        >>> translate("For n = 2, your double gave 3, but 4 was expected.", "zh")
+        '对于 n = 2，你的 double 得到 3，但应为 4。'
+    """
+    if language == "en":
+        return text
+    return re.sub(r"\S(?:.*\S)?", lambda match: _translated(match[0]), text)
+
+
+@lru_cache(maxsize=2**14)
+def _translated(text: str) -> str:
+    """Return a line in Chinese: of all ways to read it, the one that leaves least English."""
+    if text in catalogue():
+        return catalogue()[text]
+    if f"{text}." in catalogue():  # inside of a sentence
+        return catalogue()[f"{text}."].removesuffix("。")
+    best, least = text, _english(text)
+    for pieces, chinese in _templates():
+        for parts in _fillings(text, pieces) if least or best is text else ():
+            made = fill_holes(chinese, [_translated(each) for each in parts])
+            left = _english(made)
+            if left < least or best is text:
+                best, least = made, left
+            if not left:
+                return best
+    return best
+
+
+@cache
+def _templates() -> list[tuple[list[str], str]]:
+    """Return the texts between the holes of each entry, the longest first, and its translation."""
+    found = [(en.split(_HOLE), zh) for en, zh in catalogue().items() if _HOLE in en]
+    return sorted(found, key=lambda each: -sum(map(len, each[0])))
+
+
+def fill_holes(text: str, parts: list[str]) -> str:
+    """Return a translation with its holes filled, in their order or by their numbers."""
+    numbers = iter(range(len(parts)))
+    filled = _NUMBERED.sub(lambda match: parts[int(match[1] or next(numbers))], text)
+    return _SPACE.sub("", filled)
+
+
+def _fillings(text: str, pieces: list[str]) -> Iterator[list[str]]:
+    """Yield what can be in the holes between the pieces, with balanced brackets and quotes."""
+    first, *rest = pieces
+    if text.startswith(first) and text.endswith(rest[-1]):
+        for parts in _split(text[len(first) :], rest):
+            if "…" in text or all(map(_is_balanced, parts)):
+                yield parts
+
+
+def _split(text: str, pieces: list[str]) -> Iterator[list[str]]:
+    first, *rest = pieces
+    if not rest:
+        if text.endswith(first):
+            yield [text.removesuffix(first)]
+        return
+    at = text.find(first)
+    while at >= 0:
+        for parts in _split(text[at + len(first) :], rest):
+            yield [text[:at], *parts]
+        at = text.find(first, at + 1)
+
+
+def _is_balanced(text: str) -> bool:
+    pairs = all(text.count(left) == text.count(right) for left, right in ("()", "[]", "{}"))
+    quotes = _GENITIVE.sub("", text)
+    return pairs and quotes.count("`") % 2 == quotes.count("'") % 2 == 0
+
+
+def _english(text: str) -> int:
+    """Return the number of characters of a text that seem to be English sentences."""
+    return sum(map(len, _SENTENCE.findall(_CODE.sub("~", text))))
+
+
+def columns(text: str) -> int:
+    """Return the width of a text in a terminal, where a Chinese character has two columns."""
+    return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in text)
+
+
+def fill(text: str, width: int, indent: str = "") -> str:
+    """Return a paragraph in lines of at most this width; only the first one is indented.
+
+    Chinese has no spaces at which `textwrap` could break it.
+    """
+    if columns(text) == len(text):
+        return textwrap.fill(text, width, initial_indent=indent)
+    lines = [indent]
+    for piece in _PIECE.findall(text):
+        if columns(lines[-1] + piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(map(str.rstrip, lines))
