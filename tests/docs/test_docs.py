@@ -43,6 +43,11 @@ def test_readme_has_two_commands_that_install_first() -> None:
         assert match[1] in project["optional-dependencies"]
 
 
+def test_chinese_readme_has_the_programs_and_commands() -> None:
+    for language in ("python", "sh"):
+        assert blocks(ROOT / "README.zh.md", language) == blocks(ROOT / "README.md", language)
+
+
 def test_tests_of_the_differences_exist() -> None:
     named = list(load_script(SCRIPTS / "differences.py").tests())
     assert len(named) > 100
