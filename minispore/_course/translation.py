@@ -17,11 +17,15 @@ Language: TypeAlias = Literal["en", "zh"]
 
 _HOLE = "{}"
 _NUMBERED = re.compile(r"\{(\d?)\}")
+# What an exception says is in the language of the code that raised it.
+_EXCEPTION = re.compile(
+    r"(\w*(?:Error|Exception|Warning|Interrupt|Exit)): (.*?)( \(line \d+: `.*`\))?"
+)
 # Code, in which letters are no words.
-_CODE = re.compile(r"`[^`]*`|'[^']*'|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)")
-_SENTENCE = re.compile(r"(?<![\w.])[a-z]+(?: [a-z]+)+(?!\w)")
+_CODE = re.compile(rf"`[^`]*`|'[^']*'|{_EXCEPTION.pattern}$|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)")
+_WORD = re.compile(r"(?<![\w.])[a-z]{2,}(?!\w)")
 _GENITIVE = re.compile(r"(?<=\w)'s\b")
-_SPACE = re.compile(r"(?<=[^\W\u0000-\u2e7f]) (?=[^\W\u0000-\u2e7f])")  # between wide characters
+_SPACE = re.compile(r"(?<=[\u2e80-\uffff]) (?=[\u2e80-\uffff])")  # between wide characters
 # A wide character or a word, with the punctuation that stays next to it.
 _PIECE = re.compile(
     r"[“（]*(?:[^\W\u0000-\u2e7f]|[^\s\u2e80-\uffff]+)[，。：；、）”？！]*\s*|\S\s*"
@@ -55,6 +59,9 @@ def _translated(text: str) -> str:
         return catalogue()[text]
     if f"{text}." in catalogue():  # inside of a sentence
         return catalogue()[f"{text}."].removesuffix("。")
+    if said := _EXCEPTION.fullmatch(text):
+        line = _translated(said[3]) if said[3] else ""
+        return f"{said[1]}: {catalogue().get(said[2], said[2])}{line}"
     best, least = text, _english(text)
     for pieces, chinese in _templates():
         for parts in _fillings(text, pieces) if least or best is text else ():
@@ -96,11 +103,12 @@ def _split(text: str, pieces: list[str]) -> Iterator[list[str]]:
         if text.endswith(first):
             yield [text.removesuffix(first)]
         return
-    at = text.find(first)
+    # The longest text for a hole first: the result of a case follows the case.
+    at = text.rfind(first)
     while at >= 0:
         for parts in _split(text[at + len(first) :], rest):
             yield [text[:at], *parts]
-        at = text.find(first, at + 1)
+        at = text.rfind(first, 0, at + len(first) - 1)
 
 
 def _is_balanced(text: str) -> bool:
@@ -110,8 +118,8 @@ def _is_balanced(text: str) -> bool:
 
 
 def _english(text: str) -> int:
-    """Return the number of characters of a text that seem to be English sentences."""
-    return sum(map(len, _SENTENCE.findall(_CODE.sub("~", text))))
+    """Return the number of characters of a text that seem to be English words."""
+    return sum(map(len, _WORD.findall(_CODE.sub("~", text))))
 
 
 def columns(text: str) -> int:
