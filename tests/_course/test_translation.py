@@ -132,10 +132,11 @@ def test_texts_with_holes_are_translated_whatever_fills_them(data: st.DataObject
 SENTENCES = {
     # The case contains the separators of the sentence, and names that are words.
     "For 2 epochs of 1 batch, after on_train_begin of epoch 1, step 2 your loop emitted the "
-    "network, but the end was expected.": "对于 2 个轮次、每个轮次 1 个批次，在第 1 个轮次、第 2 步的 "
-    "on_train_begin 之后你的循环发出了网络，但应为结束。",
+    "network, but the end was expected.": "对于 2 个轮次、每个轮次 1 个批次，在第 1 个轮次、"
+    "第 2 步的 on_train_begin 之后你的循环发出了网络，但应为结束。",
     "For x = ['a, b of c', 'it gave (1'], your sum gave ['a, but b was exp…, but 1 was "
-    "expected.": "对于 x = ['a, b of c', 'it gave (1']，你的 sum 得到 ['a, but b was exp…，但应为 1。",
+    "expected.": "对于 x = ['a, b of c', 'it gave (1']，你的 sum 得到 ['a, but b was exp…，"
+    "但应为 1。",
     # What Python says stays as it is.
     "For n = 1, your code raised ValueError: size 2 of 3, but 4 was expected (line 3: "
     "`f(`).": "对于 n = 1，你的代码抛出了 ValueError: size 2 of 3, but 4 was expected"
