@@ -26,7 +26,7 @@ _CODE = re.compile(
     rf"`[^`]*`|'[^']*'|\"[^\"]*\"|[\[({{'\"][^…]*…[])}}]*|{_EXCEPTION.pattern}$"
     r"|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)"
 )
-_OPAQUE = re.compile(r"`[^`]*`|(?<=\w)'s\b|'[^']*'|\"[^\"]*\"|[\[({'\"][^…]*…[])}]*")
+_OPAQUE = re.compile(r"`[^`]*`|(?<=\w)'(?:ll|s|t)\b|'[^']*'|\"[^\"]*\"|[\[({'\"][^…]*…[])}]*")
 _WORD = re.compile(r"(?<![\w.])[a-z]{2,}(?!\w)")
 _MOST_ATTEMPTS = 10_000  # to read a line; the longest needs 1,400
 _SPACE = re.compile(r"(?<=[\u2e80-\uffff]) (?=[\u2e80-\uffff])")  # between wide characters

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore._cli import main
 from minispore._course import lessons
 from minispore._course.exercise import CodeExercise, TestExercise
 from minispore._course.source import load_mutant
@@ -196,6 +197,33 @@ def test_the_catalogue_has_no_text_that_the_sources_lack() -> None:
             # The code puts short ones together, and makes the plural of nouns.
             pieces = 3 if len(words) < 80 else 1
             assert is_used(words, pieces) or is_used(words[:-2].rstrip("e"), 1), (english, words)
+
+
+def learn(*arguments: str, folder: Path) -> None:
+    main(["learn", *arguments, "--language", "zh", "--folder", str(folder)])
+
+
+def test_command_line_is_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A learner's own output, paths and commands stay as they are."""
+    for action in ("start", "check", "hint", "reset", "start", "status"):
+        learn(action, *(() if action == "status" else ("1",)), folder=tmp_path)
+        (tmp_path / "lesson_01_graph.py").write_text("print('some text of mine')\n", "utf-8")
+        learn("check", "1", folder=tmp_path)
+        out, error = capsys.readouterr()
+        text = re.sub(
+            rf"{re.escape(str(tmp_path))}\S*|minispore[: ]learn[\w -]*zh|minispore learn: error",
+            "~",
+            out + error,
+        )
+        assert "你的代码打印了：\nsome text of mine\n" in text
+        assert english_in(text.replace("some text of mine", "")) == []
+
+
+def test_lists_are_chinese_and_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "list", "--language", "zh"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert english_in(" ".join(lines)) == []
+    assert len({columns(line.partition("docs/learn/")[0]) for line in lines[1:]}) == 1
 
 
 PIECES = st.sampled_from(["word", "轮次，", "梯度", "x = 1。", "a_long_name(x)"])
