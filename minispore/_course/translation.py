@@ -39,7 +39,7 @@ _PIECE = re.compile(
 @cache
 def catalogue() -> dict[str, str]:
     """Return the Chinese texts by the English ones."""
-    data = get_data(__package__, "zh.json")
+    data = get_data("minispore._course", "zh.json")
     assert data is not None
     return cast("dict[str, str]", json.loads(data))
 
