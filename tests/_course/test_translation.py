@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from minispore._cli import main
 from minispore._course import lessons
 from minispore._course.exercise import CodeExercise, TestExercise
+from minispore._course.pages import page_text, page_title
 from minispore._course.source import load_mutant
 from minispore._course.translation import (
     catalogue,
@@ -73,6 +74,11 @@ def test_each_text_has_a_translation(number: int) -> None:
         assert re.search(r"[\u4e00-\u9fff]", chinese), text
         assert english_in(chinese, names) == [], text
         assert translate(text, "en") == text
+
+
+@each_lesson
+def test_title_is_that_of_the_page(number: int) -> None:
+    assert translate(lessons.lesson(number).title, "zh") == page_title(page_text(number, "zh"))
 
 
 @each_lesson

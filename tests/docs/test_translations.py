@@ -251,8 +251,8 @@ def test_chinese_readme_has_the_commands_programs_and_links_of_the_english_one()
     link = re.compile(r"\]\(([^)]+)\)")
     for target, target_zh in zip(link.findall(english), link.findall(chinese), strict=True):
         own = target.replace(".md", ".zh.md")
-        has_own = DOCS.with_name(own).is_file() and target not in READMES
+        has_own = (DOCS.parent / own).is_file() and target not in READMES
         assert target_zh == (READMES[0] if target == READMES[1] else own if has_own else target)
-        assert DOCS.with_name(target_zh).exists()
+        assert (DOCS.parent / target_zh).exists()
     assert english.count("\n|") == chinese.count("\n|")
     assert english.count("\n## ") == chinese.count("\n## ")
