@@ -17,11 +17,19 @@ Language: TypeAlias = Literal["en", "zh"]
 
 _HOLE = "{}"
 _NUMBERED = re.compile(r"\{(\d?)\}")
-# Code, in which letters are no words.
-_CODE = re.compile(r"`[^`]*`|'[^']*'|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)")
-_SENTENCE = re.compile(r"(?<![\w.])[a-z]+(?: [a-z]+)+(?!\w)")
-_GENITIVE = re.compile(r"(?<=\w)'s\b")
-_SPACE = re.compile(r"(?<=[^\W\u0000-\u2e7f]) (?=[^\W\u0000-\u2e7f])")  # between wide characters
+# What an exception says is in the language of the code that raised it.
+_EXCEPTION = re.compile(
+    r"(\w*(?:Error|Exception|Warning|Interrupt|Exit)): (.*?)( \(line \d+: `.*`\))?"
+)
+# Code, in which letters are no words, and texts that end before their closing quote or bracket.
+_CODE = re.compile(
+    rf"`[^`]*`|'[^']*'|\"[^\"]*\"|[\[({{'\"][^…]*…[])}}]*|{_EXCEPTION.pattern}$"
+    r"|\w*[A-Z_0-9(]\w*|\w+(?=[.(=]\S)"
+)
+_OPAQUE = re.compile(r"`[^`]*`|(?<=\w)'(?:ll|s|t)\b|'[^']*'|\"[^\"]*\"|[\[({'\"][^…]*…[])}]*")
+_WORD = re.compile(r"(?<![\w.])[a-z]{2,}(?!\w)")
+_MOST_ATTEMPTS = 10_000  # to read a line; the longest needs 1,400
+_SPACE = re.compile(r"(?<=[\u2e80-\uffff]) (?=[\u2e80-\uffff])")  # between wide characters
 # A wide character or a word, with the punctuation that stays next to it.
 _PIECE = re.compile(
     r"[“（]*(?:[^\W\u0000-\u2e7f]|[^\s\u2e80-\uffff]+)[，。：；、）”？！]*\s*|\S\s*"
@@ -45,26 +53,80 @@ def translate(text: str, language: Language) -> str:
     """
     if language == "en":
         return text
-    return re.sub(r"\S(?:.*\S)?", lambda match: _translated(match[0]), text)
+    return re.sub(r"\S(?:.*\S)?", lambda match: _line(match[0]), text)
 
 
-@lru_cache(maxsize=2**14)
-def _translated(text: str) -> str:
-    """Return a line in Chinese: of all ways to read it, the one that leaves least English."""
-    if text in catalogue():
-        return catalogue()[text]
-    if f"{text}." in catalogue():  # inside of a sentence
-        return catalogue()[f"{text}."].removesuffix("。")
-    best, least = text, _english(text)
-    for pieces, chinese in _templates():
-        for parts in _fillings(text, pieces) if least or best is text else ():
-            made = fill_holes(chinese, [_translated(each) for each in parts])
-            left = _english(made)
-            if left < least or best is text:
-                best, least = made, left
-            if not left:
-                return best
-    return best
+@lru_cache(maxsize=2**10)
+def _line(text: str) -> str:
+    try:
+        return _Reader().read(text)
+    except _TooManyWays:
+        return text
+
+
+class _TooManyWays(Exception):  # noqa: N818 (it is no failure)
+    """There are too many ways to read a line."""
+
+
+class _Reader:
+    """Reads one line as entries of the catalogue in the holes of others."""
+
+    def __init__(self) -> None:
+        self._known = dict[str, str]()
+        self._attempts = 0
+
+    def read(self, text: str) -> str:
+        """Return a text in Chinese: of all ways to read it, the one that leaves least English.
+
+        Raises:
+            _TooManyWays: It would take too long.
+        """
+        if text not in self._known:
+            self._known[text] = self._read(text)
+        return self._known[text]
+
+    def _read(self, text: str) -> str:
+        if text in catalogue():
+            return catalogue()[text]
+        if f"{text}." in catalogue():  # inside of a sentence
+            return catalogue()[f"{text}."].removesuffix("。")
+        if said := _EXCEPTION.fullmatch(text):
+            line = self.read(said[3]) if said[3] else ""
+            return f"{said[1]}: {catalogue().get(said[2], said[2])}{line}"
+        best, least = text, _english(text)
+        for pieces, chinese in _templates():
+            for parts in self._fillings(text, pieces) if least or best is text else ():
+                made = fill_holes(chinese, [self.read(each) for each in parts])
+                left = _english(made)
+                if left < least or best is text:
+                    best, least = made, left
+                if not left:
+                    return best
+        return best
+
+    def _fillings(self, text: str, pieces: list[str]) -> Iterator[list[str]]:
+        """Yield what can be in the holes between the pieces."""
+        first, *rest = pieces
+        if text.startswith(first) and text.endswith(rest[-1]):
+            yield from self._split(text[len(first) :], rest)
+
+    def _split(self, text: str, pieces: list[str]) -> Iterator[list[str]]:
+        first, *rest = pieces
+        if not rest:
+            part = text.removesuffix(first)
+            if text.endswith(first) and _is_balanced(part):
+                yield [part]
+            return
+        # The longest text for a hole first: the result of a case follows the case.
+        at = text.rfind(first)
+        while at >= 0:
+            self._attempts += 1
+            if self._attempts > _MOST_ATTEMPTS:
+                raise _TooManyWays
+            if _is_balanced(text[:at]):
+                for parts in self._split(text[at + len(first) :], rest):
+                    yield [text[:at], *parts]
+            at = text.rfind(first, 0, at + len(first) - 1)
 
 
 @cache
@@ -81,37 +143,16 @@ def fill_holes(text: str, parts: list[str]) -> str:
     return _SPACE.sub("", filled)
 
 
-def _fillings(text: str, pieces: list[str]) -> Iterator[list[str]]:
-    """Yield what can be in the holes between the pieces, with balanced brackets and quotes."""
-    first, *rest = pieces
-    if text.startswith(first) and text.endswith(rest[-1]):
-        for parts in _split(text[len(first) :], rest):
-            if "…" in text or all(map(_is_balanced, parts)):
-                yield parts
-
-
-def _split(text: str, pieces: list[str]) -> Iterator[list[str]]:
-    first, *rest = pieces
-    if not rest:
-        if text.endswith(first):
-            yield [text.removesuffix(first)]
-        return
-    at = text.find(first)
-    while at >= 0:
-        for parts in _split(text[at + len(first) :], rest):
-            yield [text[:at], *parts]
-        at = text.find(first, at + 1)
-
-
 def _is_balanced(text: str) -> bool:
-    pairs = all(text.count(left) == text.count(right) for left, right in ("()", "[]", "{}"))
-    quotes = _GENITIVE.sub("", text)
-    return pairs and quotes.count("`") % 2 == quotes.count("'") % 2 == 0
+    """Return whether a text ends in no quotes or brackets."""
+    rest = _OPAQUE.sub("", text)
+    pairs = all(rest.count(left) == rest.count(right) for left, right in ("()", "[]", "{}"))
+    return pairs and not any(quote in rest for quote in "`'\"")
 
 
 def _english(text: str) -> int:
-    """Return the number of characters of a text that seem to be English sentences."""
-    return sum(map(len, _SENTENCE.findall(_CODE.sub("~", text))))
+    """Return the number of characters of a text that seem to be English words."""
+    return sum(map(len, _WORD.findall(_CODE.sub("~", text))))
 
 
 def columns(text: str) -> int:

@@ -19,6 +19,7 @@ from minispore._course.browser import FOLDER, Answer, Files
 from minispore._course.exercise import CodeExercise
 from minispore._course.sandbox import CheckResult
 from minispore._course.source import mutated_text, text_of
+from minispore._course.translation import Language, translate
 from minispore._course.verdict import Verdict
 from minispore._course.workspace import Progress, Workspace, exercise_file
 
@@ -27,12 +28,18 @@ NAMES = lessons.names()
 numbers = st.sampled_from([1, 4, 9, 10])
 
 
-def answered(action: str, number: int, files: Files, chosen: Mapping[str, bytes] = {}) -> Answer:
+def answered(
+    action: str,
+    number: int,
+    files: Files,
+    chosen: Mapping[str, bytes] = {},
+    language: Language = "en",
+) -> Answer:
     encoded = {name: b64encode(data).decode() for name, data in chosen.items()}
     request = {
         "action": action,
         "number": number,
-        "language": "en",
+        "language": language,
         "files": files,
         "chosen": encoded,
     }
@@ -114,6 +121,29 @@ def test_actions_change_and_say_what_the_commands_do(
                 )
             files = made["files"]
             assert files == browser.read_files(folder)
+
+
+@pytest.mark.parametrize("action", ["start", "hint", "check", "reset"])
+def test_actions_are_in_the_language_of_the_page(action: str) -> None:
+    files = (
+        {f"{NAMES[1]}.py": "print('1 epoch of 2 steps')\n"} if action in {"check", "reset"} else {}
+    )
+    english = answered(action, 1, files)
+    chinese = answered(action, 1, files, language="zh")
+    if action == "check":  # the learner's own output is not translated
+        english["text"], chinese["text"] = (
+            each["text"].removesuffix("\n1 epoch of 2 steps") for each in (english, chinese)
+        )
+    assert chinese["text"] == translate(english["text"], "zh")
+    assert (chinese["text"] == english["text"]) == (action in {"start", "reset"})
+    if action != "check":
+        assert ("任务：" in str(chinese["files"])) == (action != "hint")
+
+
+def test_errors_are_in_the_language_of_the_page() -> None:
+    assert answered("check", 3, {}, language="zh")["text"].endswith(
+        "不存在；要创建它：minispore learn start 3 --language zh"
+    )
 
 
 entries = st.builds(Progress, st.integers(0, 9), st.integers(0, 99), st.booleans())

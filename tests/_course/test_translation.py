@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore._cli import main
 from minispore._course import lessons
 from minispore._course.exercise import CodeExercise, TestExercise
+from minispore._course.pages import page_text, page_title
 from minispore._course.source import load_mutant
 from minispore._course.translation import (
     catalogue,
@@ -75,6 +77,11 @@ def test_each_text_has_a_translation(number: int) -> None:
 
 
 @each_lesson
+def test_title_is_that_of_the_page(number: int) -> None:
+    assert translate(lessons.lesson(number).title, "zh") == page_title(page_text(number, "zh"))
+
+
+@each_lesson
 @pytest.mark.parametrize("variant", [None, 0, 1])
 def test_exercise_file_is_code_with_chinese_texts(number: int, variant: int | None) -> None:
     english = exercise_file(number, variant)
@@ -129,6 +136,35 @@ def test_texts_with_holes_are_translated_whatever_fills_them(data: st.DataObject
     assert translate(filled, "zh") == fill_holes(catalogue()[english], parts)
 
 
+SENTENCES = {
+    # The case contains the separators of the sentence, and names that are words.
+    "For 2 epochs of 1 batch, after on_train_begin of epoch 1, step 2 your loop emitted the "
+    "network, but the end was expected.": "对于 2 个轮次、每个轮次 1 个批次，在第 1 个轮次、"
+    "第 2 步的 on_train_begin 之后你的循环发出了网络，但应为结束。",
+    "For x = ['a, b of c', 'it gave (1'], your sum gave ['a, but b was exp…, but 1 was "
+    "expected.": "对于 x = ['a, b of c', 'it gave (1']，你的 sum 得到 ['a, but b was exp…，"
+    "但应为 1。",
+    # What Python says stays as it is.
+    "For n = 1, your code raised ValueError: size 2 of 3, but 4 was expected (line 3: "
+    "`f(`).": "对于 n = 1，你的代码抛出了 ValueError: size 2 of 3, but 4 was expected"
+    "（第 3 行：`f(`）。",
+    "Not in the catalogue": "Not in the catalogue",
+}
+
+
+@pytest.mark.parametrize("english", SENTENCES)
+def test_sentences_are_read_as_the_code_wrote_them(english: str) -> None:
+    assert translate(english, "zh") == SENTENCES[english]
+
+
+def test_a_line_that_can_be_read_in_too_many_ways_stays_english() -> None:
+    clause = "some of a learner's words and of others with it; at the end, for each"
+    english = ", ".join([clause] * 20)
+    assert (
+        translate(f"The network\n  {english}\nmodules", "zh") == f"The network\n  {english}\n模块"
+    )
+
+
 def test_a_translation_has_the_holes_and_the_code_of_its_text() -> None:
     for english, chinese in catalogue().items():
         holes = re.findall(r"\{(\d?)\}", chinese)
@@ -167,6 +203,33 @@ def test_the_catalogue_has_no_text_that_the_sources_lack() -> None:
             # The code puts short ones together, and makes the plural of nouns.
             pieces = 3 if len(words) < 80 else 1
             assert is_used(words, pieces) or is_used(words[:-2].rstrip("e"), 1), (english, words)
+
+
+def learn(*arguments: str, folder: Path) -> None:
+    main(["learn", *arguments, "--language", "zh", "--folder", str(folder)])
+
+
+def test_command_line_is_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A learner's own output, paths and commands stay as they are."""
+    for action in ("start", "check", "hint", "reset", "start", "status"):
+        learn(action, *(() if action == "status" else ("1",)), folder=tmp_path)
+        (tmp_path / "lesson_01_graph.py").write_text("print('some text of mine')\n", "utf-8")
+        learn("check", "1", folder=tmp_path)
+        out, error = capsys.readouterr()
+        text = re.sub(
+            rf"{re.escape(str(tmp_path))}\S*|minispore[: ]learn[\w -]*zh|minispore learn: error",
+            "~",
+            out + error,
+        )
+        assert "你的代码打印了：\nsome text of mine\n" in text
+        assert english_in(text.replace("some text of mine", "")) == []
+
+
+def test_lists_are_chinese_and_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "list", "--language", "zh"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert english_in(" ".join(lines)) == []
+    assert len({columns(line.partition("docs/learn/")[0]) for line in lines[1:]}) == 1
 
 
 PIECES = st.sampled_from(["word", "轮次，", "梯度", "x = 1。", "a_long_name(x)"])

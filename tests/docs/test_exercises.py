@@ -8,6 +8,7 @@ import pytest
 from minispore._course import lessons
 from minispore._course.browser import initial_file
 from minispore._course.exercise import CodeExercise
+from minispore._course.translation import Language
 from tests.helpers.scripts import SCRIPTS, load_script
 
 
@@ -50,6 +51,14 @@ def test_exercise_follows_its_text_without_hints(number: int, following: str) ->
     earlier = lesson.exercise.continues if isinstance(lesson.exercise, CodeExercise) else None
     assert place.get("data-continues") == (str(earlier) if earlier else None)
     assert not any(hint in page for hint in lesson.hint_list())
+
+
+@pytest.mark.parametrize(("page", "language"), [("page.md", "en"), ("page.zh.md", "zh")])
+def test_exercise_is_in_the_language_of_its_page(page: str, language: Language) -> None:
+    html = '<h2 id="exercise">Exercise</h2><h2 id="more">'
+    (place,) = _places(builder.with_exercise(html, 1, f"learn/{page}"))
+    assert place["data-language"] == language
+    assert place["data-text"] == initial_file(1, language)[1]
 
 
 def _places(page: str) -> list[dict[str, str | None]]:

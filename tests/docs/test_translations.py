@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 import pytest
 
+from minispore._course.translation import translate
 from tests.helpers.pages import DOCS
 from tests.helpers.scripts import SCRIPTS, load_script
 
@@ -25,6 +26,7 @@ class Languages(Protocol):
     def say(self, text: str, page: str, /, **values: object) -> str: ...
 
 
+READMES = ("README.md", "README.zh.md")
 languages = cast("Languages", load_script(SCRIPTS / "languages.py"))
 PAGE = """---
 run: true
@@ -236,3 +238,21 @@ def test_words_are_in_the_language_of_the_page() -> None:
     assert languages.say(text, "learn/a.zh.md", number=3) == "第 3 课"
     with pytest.raises(KeyError):
         languages.say("unknown", "learn/a.zh.md")
+
+
+def test_chinese_readme_has_the_commands_programs_and_links_of_the_english_one() -> None:
+    english, chinese = (DOCS.with_name(name).read_text("utf-8") for name in READMES)
+    fence = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+    for (kind, text), (kind_zh, text_zh) in zip(
+        fence.findall(english), fence.findall(chinese), strict=True
+    ):
+        is_feedback = text.startswith("For ")
+        assert (kind_zh, text_zh) == (kind, translate(text, "zh") if is_feedback else text)
+    link = re.compile(r"\]\(([^)]+)\)")
+    for target, target_zh in zip(link.findall(english), link.findall(chinese), strict=True):
+        own = target.replace(".md", ".zh.md")
+        has_own = (DOCS.parent / own).is_file() and target not in READMES
+        assert target_zh == (READMES[0] if target == READMES[1] else own if has_own else target)
+        assert (DOCS.parent / target_zh).exists()
+    assert english.count("\n|") == chinese.count("\n|")
+    assert english.count("\n## ") == chinese.count("\n## ")
