@@ -1,7 +1,8 @@
 """The Chinese pages: their navigation, links and words, and whether they are up to date.
 
 The translation of `page.md` is `page.zh.md` next to it. It has the same programs and links, and
-headings with the same ids; `english` in its front matter is the digest of the English file. Its
+headings with the same ids; its commands may have `--language zh`, and what they print is Chinese;
+`english` in its front matter is the digest of the English file. Its
 links lead to translations where there are any. `words.zh.json` has the words that scripts and other
 hooks add.
 
@@ -20,6 +21,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from minispore._course.translation import translate
 
 # The tests use this file without mkdocs.
 if TYPE_CHECKING:
@@ -270,12 +273,19 @@ def structure(text: str) -> dict[str, list[str]]:
     prose = FENCE.sub("", rest)
     found = {
         "front matter": ENGLISH.sub("", front[1] if front else "").splitlines(),
-        "fence": [match[0] for match in FENCE.finditer(rest)],
+        "fence": [in_chinese(match[0]) for match in FENCE.finditer(rest)],
         "heading": list(headings(prose)),
     }
     for kind, part in PARTS.items():
         found[kind] = ["".join(filter(None, match.groups())) for match in part.finditer(prose)]
     return found
+
+
+def in_chinese(fence: str) -> str:
+    """Return a fence with its commands and their texts in Chinese, if there are any."""
+    if fence.startswith("```text\n"):
+        return translate(fence, "zh")
+    return fence.replace(" --language zh", "") if fence.startswith("```sh\n") else fence
 
 
 def headings(prose: str) -> Iterator[str]:
