@@ -28,6 +28,7 @@ _CODE = re.compile(
 )
 _OPAQUE = re.compile(r"`[^`]*`|(?<=\w)'(?:ll|s|t)\b|'[^']*'|\"[^\"]*\"|[\[({'\"][^…]*…[])}]*")
 _WORD = re.compile(r"(?<![\w.])[a-z]{2,}(?!\w)")
+_LEAST = 12  # characters of an entry that begins with a hole, to be a line
 _MOST_ATTEMPTS = 10_000  # to read a line; the longest needs 1,400
 _SPACE = re.compile(r"(?<=[\u2e80-\uffff]) (?=[\u2e80-\uffff])")  # between wide characters
 # A wide character or a word, with the punctuation that stays next to it.
@@ -59,7 +60,7 @@ def translate(text: str, language: Language) -> str:
 @lru_cache(maxsize=2**10)
 def _line(text: str) -> str:
     try:
-        return _Reader().read(text)
+        return _Reader().read(text, is_line=True)
     except _TooManyWays:
         return text
 
@@ -75,17 +76,22 @@ class _Reader:
         self._known = dict[str, str]()
         self._attempts = 0
 
-    def read(self, text: str) -> str:
+    def read(self, text: str, *, is_line: bool = False) -> str:
         """Return a text in Chinese: of all ways to read it, the one that leaves least English.
+
+        Args:
+            text: The text.
+            is_line: Whether it fills no hole; then it is not of the form "{} and {}", which
+                sentences by others have as well.
 
         Raises:
             _TooManyWays: It would take too long.
         """
         if text not in self._known:
-            self._known[text] = self._read(text)
+            self._known[text] = self._read(text, _LEAST if is_line else 0)
         return self._known[text]
 
-    def _read(self, text: str) -> str:
+    def _read(self, text: str, least_length: int) -> str:
         if text in catalogue():
             return catalogue()[text]
         if f"{text}." in catalogue():  # inside of a sentence
@@ -95,6 +101,8 @@ class _Reader:
             return f"{said[1]}: {catalogue().get(said[2], said[2])}{line}"
         best, least = text, _english(text)
         for pieces, chinese in _templates():
+            if not pieces[0] and sum(map(len, pieces)) < least_length:
+                continue
             for parts in self._fillings(text, pieces) if least or best is text else ():
                 made = fill_holes(chinese, [self.read(each) for each in parts])
                 left = _english(made)

@@ -148,7 +148,12 @@ SENTENCES = {
     "For n = 1, your code raised ValueError: size 2 of 3, but 4 was expected (line 3: "
     "`f(`).": "对于 n = 1，你的代码抛出了 ValueError: size 2 of 3, but 4 was expected"
     "（第 3 行：`f(`）。",
+    "For n = 1, your code raised MemoryError: the memory limit was exceeded (line 3: `x`).": "对于 "
+    "n = 1，你的代码抛出了 MemoryError: 超过了内存上限（第 3 行：`x`）。",
+    "Importing the file did not finish within 8 seconds of CPU time (line 2: `f()`).": "导入文件"
+    "用了 8 秒 CPU 时间仍未结束（第 2 行：`f()`）。",
     "Not in the catalogue": "Not in the catalogue",
+    "A sentence of another author, with an epoch": "A sentence of another author, with an epoch",
 }
 
 
