@@ -78,11 +78,12 @@ def _mistakes(number: int) -> Iterator[str]:
         return
     for bug in exercise.bugs:
         work = load_mutant(exercise.module, bug)
-        question = "How does the time grow with the size of the input?"
+        question = ""
         for each in exercise.properties:
             try:
                 counterexample = each.find_counterexample(work, 1)
             except TimeLimitExceeded:
+                question = f"How does the time grow with the input? *{each.description}*"
                 break
             if counterexample is not None:
                 question = f"{counterexample} Why? *{each.description}*"

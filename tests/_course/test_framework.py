@@ -204,7 +204,7 @@ def test_command_trains_in_its_process(tmp_path: Path) -> None:
     fill(folder, 1)
     text = learn("run", folder=folder)
     assert text.startswith("epoch 1 of 4: loss ")
-    assert "1       backward_pass              yours" in text
+    assert ["1", "backward_pass", "yours"] in [line.split()[:3] for line in text.splitlines()]
     assert text.endswith(f"The loss curve and 16 predictions are in {folder / 'run'}.\n")
     for name in ("loss.svg", "predictions.svg"):
         assert (folder / "run" / name).read_text("utf-8").startswith("<svg")

@@ -214,7 +214,7 @@ def test_command_opens_the_page(
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_ends_the_command() -> None:
     command = [sys.executable, "-m", "minispore", "play", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
         address = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
         assert address

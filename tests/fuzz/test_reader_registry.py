@@ -52,6 +52,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "_course/playground.py": "files of the package, and what its parent process has written",
     "_course/solutions/run_log_11.py": "an exercise whose laws damage the file",
     "_course/sandbox.py": "reads what its child process has just written",
+    "_course/translation.py": "reads a file of the package",
     "_course/verdict.py": "reads the copy of a submission; its own tests damage it",
     "_course/worker.py": "reads the kernel's /proc/self/statm",
     "_course/workspace.py": "a record of ten lines; its own tests damage it",
