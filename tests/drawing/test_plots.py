@@ -209,7 +209,11 @@ def test_spans_are_in_their_lanes_at_their_places(
     if has_axis and all(
         "0" not in {name, *(span.text for span in inside)} for name, inside in lanes.items()
     ):
-        assert zero == pytest.approx(places[ends[0]] - scale * ends[0], abs=0.2)
+        assert zero is not None or ends[0] < 0
+        # The places are rounded to 0.01, that of the mark to 0.1.
+        rounding = 0.1 + 0.02 * (1 + abs(ends[0]) / (ends[-1] - ends[0]))
+        if zero is not None:
+            assert zero == pytest.approx(places[ends[0]] - scale * ends[0], abs=rounding)
 
 
 layers = st.lists(st.integers(1, 3), max_size=2).flatmap(
