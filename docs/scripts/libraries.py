@@ -62,7 +62,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 
 def recorded() -> dict[str, Library]:
-    """Return the recorded runs by the library's name; those of minispore are recorded anew."""
+    """Return the recorded runs by the library's name; those of minispore are recorded again."""
     libraries = {
         name: Library(**fields) for name, fields in json.loads(FILE.read_text("utf-8")).items()
     }
