@@ -139,7 +139,7 @@ class LearnerFolder(RuleBasedStateMachine):
         result = CheckResult(verdict, printed, 0.1)
         with patch.object(sandbox, "check", return_value=result) as check:
             out = self.learn("check", number, 0 if passed else 1)
-        check.assert_called_once_with(number, self.folder / self.file(number))
+        check.assert_called_once_with(number, self.folder / self.file(number), variant=None)
         heading = f"Your code printed:\n{printed}\n" if printed else ""
         after = NUMBERS[NUMBERS.index(number) + 1 :]
         following = f" Next: lesson {after[0]}, {lessons.page(after[0])}" if after else ""
