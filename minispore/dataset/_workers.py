@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from itertools import islice
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from minispore.common.seed import get_rng_state, set_rng_state
@@ -145,7 +145,13 @@ class WorkerPool(Generic[T]):
         )
         begin = pickled(self._work), get_rng_state(), dict(os.environ)
         self._executor = ProcessPoolExecutor(self._workers, context, _begin_worker, begin)
-        self._end = weakref.finalize(self, self._executor.shutdown, wait=False, cancel_futures=True)
+        self._end = weakref.finalize(self, _shut_down, self._executor)
+
+
+def _shut_down(executor: "ProcessPoolExecutor") -> None:
+    # If a program exits while an executor ends, CPython 3.11 prints an `OSError`. In the executor's
+    # own thread a pool may be deleted as garbage, and that thread cannot wait for itself.
+    executor.shutdown(wait=current_thread() is main_thread(), cancel_futures=True)
 
 
 def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:

@@ -19,7 +19,7 @@ def solution(tmp_path: Path, body: str) -> Path:
 
 
 def shipped_body() -> str:
-    _, text = lines_of("minispore.engine.graph", "backward_pass")
+    _, text = lines_of("minispore._course.solutions.backward", "backward_pass")
     return text.partition('\n    """\n')[2] + "\n"
 
 
