@@ -16,7 +16,7 @@ from minispore._metrics._validation import (
 )
 from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_inputs, safe_divide
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray, IndexArray, Int64Array
-from minispore.utils.checks import caller, check_int, check_number, check_type
+from minispore.utils.checks import caller, check_int, check_number, check_type, value_error
 
 
 class Accuracy(MeanMetric):
@@ -318,9 +318,7 @@ class Fbeta(_PositiveCountMetric):
     def __init__(self, beta: float) -> None:
         self._beta = check_number(beta, "beta")
         if not 0 < self._beta < math.inf:
-            raise ValueError(
-                f"For 'Fbeta', the argument 'beta' must be positive and finite, but got {beta}."
-            )
+            raise value_error(beta, "beta", "be positive and finite")
         super().__init__()
 
     def _ratio(
@@ -373,9 +371,7 @@ class Dice(MeanMetric):
     def __init__(self, smooth: float = 1e-5) -> None:
         self.smooth: float = check_type(smooth, float, "smooth")
         if not smooth > 0:
-            raise ValueError(
-                f"For 'Dice', the argument 'smooth' must be positive, but got {smooth}."
-            )
+            raise value_error(smooth, "smooth", "be positive")
         super().__init__()
 
     @rearrange_inputs

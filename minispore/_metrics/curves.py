@@ -7,7 +7,7 @@ import numpy as np
 from minispore._metrics._validation import warn_of_nan
 from minispore._metrics.metric import Metric, rearrange_inputs
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
-from minispore.utils.checks import check_int
+from minispore.utils.checks import check_int, value_error
 
 Curve = tuple[HostArray, HostArray, HostArray]
 
@@ -118,9 +118,8 @@ class ROC(Metric):
                 f"value of shape {scores.shape}, but got {self.class_num}."
             )
         if self.pos_label is not None:
-            raise ValueError(
-                "For 'ROC', the argument 'pos_label' must be None if there are several classes, "
-                f"but got {self.pos_label}."
+            raise value_error(
+                self.pos_label, "pos_label", "be None if there are several classes", function="ROC"
             )
 
 
@@ -196,8 +195,5 @@ def auc(x: HostArray, y: HostArray, reorder: bool = False) -> float:
 
 def _as_vector(values: HostArray, name: str) -> Float64Array:
     if values.ndim != 1 and not (values.ndim == 2 and values.shape[1] == 1):
-        raise ValueError(
-            f"For 'auc', the argument '{name}' must have shape (N,) or (N, 1), "
-            f"but got {values.shape}."
-        )
+        raise value_error(values.shape, name, "have shape (N,) or (N, 1)")
     return values.astype(np.float64).ravel()

@@ -18,7 +18,13 @@ from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
 from minispore.utils.arrays import AnyArray, Float64Array
-from minispore.utils.checks import as_items, check_number, check_one_of, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    check_number,
+    check_one_of,
+    check_type,
+    type_error,
+)
 
 FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]
@@ -383,10 +389,7 @@ def _as_initializer(init: object) -> Initializer:
         return _INITIALIZERS[init.lower()]()
     if isinstance(init, bool | int | float):
         return Constant(init)
-    raise TypeError(
-        "For 'initializer', the argument 'init' must be a Tensor, a number, a name or an "
-        f"Initializer, but got {describe_value(init)}."
-    )
+    raise type_error(init, "init", "be a Tensor, a number, a name or an Initializer")
 
 
 def _checked_shape(shape: object) -> tuple[int, ...]:
@@ -395,10 +398,7 @@ def _checked_shape(shape: object) -> tuple[int, ...]:
     items = as_items(lengths) or ()
     positive = tuple(n for n in items if isinstance(n, int) and type(n) is not bool and n > 0)
     if len(positive) < len(items):
-        raise ValueError(
-            f"For 'initializer', the argument 'shape' must be of positive ints, "
-            f"but got {describe_value(shape)}."
-        )
+        raise type_error(shape, "shape", "be of positive ints", ValueError)
     return positive
 
 

@@ -11,7 +11,7 @@ from minispore.engine.dispatch import array_from_values, wrap, writable
 from minispore.engine.dtypes import int32
 from minispore.engine.graph import Node
 from minispore.ops import _device_transfer, elementwise, indexing
-from minispore.utils.checks import check_type, describe_value
+from minispore.utils.checks import check_type, describe_value, type_error
 
 _unnamed = count(1)
 
@@ -64,10 +64,7 @@ class Parameter(Tensor):
     @name.setter
     def name(self, value: str | None) -> None:
         if value is not None and not isinstance(value, str):
-            raise ValueError(
-                "For 'Parameter', the argument 'name' must be a string or None, "
-                f"but got {describe_value(value)}."
-            )
+            raise type_error(value, "name", "be a string or None", ValueError, function="Parameter")
         self._named = bool(value)
         self._name = value or f"Parameter#{next(_unnamed)}"
 
@@ -214,10 +211,7 @@ class ParameterTuple(tuple[Parameter, ...]):
     def __new__(cls, iterable: Iterable[Parameter]) -> Self:
         """Check the parameters."""
         if not isinstance(iterable, Iterable) or isinstance(iterable, Tensor):
-            raise TypeError(
-                "For 'ParameterTuple', the argument 'iterable' must be a list of Parameters, "
-                f"but got {describe_value(iterable)}."
-            )
+            raise type_error(iterable, "iterable", "be a list of Parameters")
         items = tuple(iterable)
         for item in items:
             if not isinstance(item, Parameter):

@@ -66,7 +66,14 @@ from minispore.ops import (
 )
 from minispore.ops import manipulation as shapes
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import caller, check_one_of, check_type, check_unmasked, describe_value
+from minispore.utils.checks import (
+    caller,
+    check_one_of,
+    check_type,
+    check_unmasked,
+    type_error,
+    value_error,
+)
 from minispore.utils.unsupported import missing_attribute
 
 if TYPE_CHECKING:
@@ -145,18 +152,12 @@ class Tensor(Variable):
         init: object = None,
     ) -> None:
         if dtype is not None and not isinstance(dtype, DType):
-            raise TypeError(
-                "For 'Tensor', the argument 'dtype' must be a data type such as "
-                f"minispore.float32, but got {describe_value(dtype)}."
-            )
+            raise type_error(dtype, "dtype", "be a data type such as minispore.float32")
         if init is not None and shape is None:
             raise ValueError("For 'Tensor', the argument 'init' needs a 'shape', but got none.")
         if shape is not None:
             if input_data is not None:
-                raise ValueError(
-                    "For 'Tensor', the argument 'shape' must be None when 'input_data' is given, "
-                    f"but got {shape!r}."
-                )
+                raise value_error(shape, "shape", "be None when 'input_data' is given")
             if dtype is None:
                 raise TypeError("For 'Tensor', the argument 'dtype' must be given with 'shape'.")
             input_data = _initial(shape, dtype, init)
@@ -230,10 +231,7 @@ class Tensor(Variable):
         Source: MindSpore's `mindspore.Tensor.from_dlpack`, which takes a capsule.
         """
         if not hasattr(array, "__dlpack__"):
-            raise TypeError(
-                "For 'from_dlpack', the argument 'array' must be an array with the method "
-                f"'__dlpack__', but got {describe_value(array)}."
-            )
+            raise type_error(array, "array", "be an array with the method '__dlpack__'")
         tensor = object.__new__(Tensor)
         tensor._data = from_dlpack(array)
         tensor._node = None
@@ -1117,10 +1115,7 @@ class Tensor(Variable):
         Source: MindSpore's `mindspore.Tensor.register_hook`.
         """
         if not callable(hook):
-            raise TypeError(
-                "For 'register_hook', the argument 'hook' must be callable, but got "
-                f"{describe_value(hook)}."
-            )
+            raise type_error(hook, "hook", "be callable")
         node = self._node
         owner = getattr(node and node.rule, "__self__", None)
         if not isinstance(owner, _GradientHooks):
@@ -1313,10 +1308,7 @@ class Tensor(Variable):
         Source: MindSpore's `mindspore.Tensor.move_to`.
         """
         if not isinstance(blocking, Bool):
-            raise ValueError(
-                f"For 'move_to', the argument 'blocking' must be a bool, "
-                f"but got {describe_value(blocking)}."
-            )
+            raise type_error(blocking, "blocking", "be a bool", ValueError)
         check_one_of(to, ("CPU", "GPU"), "to")
         return _device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU")
 
@@ -1498,8 +1490,5 @@ def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray
     if callable(init):
         init(values)
     elif init is not None:
-        raise TypeError(
-            "For 'Tensor', the argument 'init' must be an Initializer, for example Normal(), "
-            f"but got {describe_value(init)}."
-        )
+        raise type_error(init, "init", "be an Initializer, for example Normal()")
     return values

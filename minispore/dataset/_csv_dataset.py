@@ -17,7 +17,7 @@ from minispore.dataset._source_datasets import MappableDataset, check_absent
 from minispore.dataset._sources import ArraySource, MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.utils.atomic import open_regular_file
-from minispore.utils.checks import caller, check_type
+from minispore.utils.checks import caller, check_type, value_error
 
 Default = str | int | float
 _Path: TypeAlias = str | os.PathLike[str]
@@ -84,9 +84,8 @@ class CSVDataset(MappableDataset):
             dataset_files = [dataset_files]
         check_type(field_delim, str, "field_delim")
         if len(field_delim) != 1 or field_delim in '"\r\n':
-            raise ValueError(
-                f"For '{caller()}', the argument 'field_delim' must be one character, and no quote "
-                f"or line break, but got {field_delim!r}."
+            raise value_error(
+                field_delim, "field_delim", "be one character, and no quote or line break"
             )
         check_type(column_defaults, (list, tuple, NoneType), "column_defaults")
         check_workers(num_parallel_workers)

@@ -43,6 +43,8 @@ from minispore.utils.checks import (
     check_int,
     check_type,
     describe_value,
+    type_error,
+    value_error,
 )
 
 T = TypeVar("T")
@@ -762,10 +764,7 @@ def column_names(names: object, argument: str) -> tuple[str, ...]:
     if not listed:
         raise ValueError(f"For '{caller()}', the argument '{argument}' must not be empty.")
     if "" in listed or len(set(listed)) < len(listed):
-        raise ValueError(
-            f"For '{caller()}', the argument '{argument}' must hold different names, none empty, "
-            f"but got {names!r}."
-        )
+        raise value_error(names, argument, "hold different names, none empty")
     return listed
 
 
@@ -774,9 +773,7 @@ def _positive_ints(values: object, argument: str) -> tuple[int, ...]:
     check_type(values, (list, tuple), argument)
     items = as_items(values) or ()
     if not items:
-        raise ValueError(
-            f"For '{caller()}', the argument '{argument}' must not be empty, but got {values!r}."
-        )
+        raise value_error(values, argument, "not be empty")
     return tuple([check_int(item, argument, low=1) for item in items])
 
 
@@ -810,9 +807,6 @@ def _as_tuple_of(kind: type[T], one_or_several: object, argument: str) -> tuple[
     checked: list[T] = []
     for item in (one_or_several,) if items is None else items:
         if not isinstance(item, kind):
-            raise TypeError(
-                f"For '{caller()}', the argument '{argument}' must be a {kind.__name__} or a list "
-                f"of them, but got {describe_value(item)}."
-            )
+            raise type_error(item, argument, f"be a {kind.__name__} or a list of them")
         checked.append(item)
     return tuple(checked)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from minispore.utils.atomic import atomic_write, open_regular_file
-from minispore.utils.checks import check_number, check_type
+from minispore.utils.checks import check_number, check_type, value_error
 from minispore.utils.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ def download_mnist(
     check_type(directory, (str, os.PathLike), "directory")
     check_number(timeout, "timeout", low=0)
     if isinstance(mirrors, str) or not mirrors:
-        raise ValueError(
-            "For 'download_mnist', the argument 'mirrors' must be a list of one or more addresses, "
-            f"but got {mirrors!r}."
-        )
+        raise value_error(mirrors, "mirrors", "be a list of one or more addresses")
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in MNIST_FILES.items():

@@ -9,7 +9,13 @@ import numpy as np
 
 from minispore.dataset._node import EpochKey
 from minispore.utils.arrays import AnyArray, Float64Array, IndexArray
-from minispore.utils.checks import caller, check_int, check_type, describe_value
+from minispore.utils.checks import (
+    caller,
+    check_int,
+    check_type,
+    type_error,
+    value_error,
+)
 
 __all__ = [
     "BuiltinSampler",
@@ -240,9 +246,8 @@ class WeightedRandomSampler(BuiltinSampler):
         except (TypeError, ValueError):
             array = np.array(np.nan)
         if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any() or not array.any():
-            raise ValueError(
-                "For 'WeightedRandomSampler', the argument 'weights' must be finite numbers, none "
-                f"negative and one above zero, but got {weights!r}."
+            raise value_error(
+                weights, "weights", "be finite numbers, none negative and one above zero"
             )
         self.weights: Float64Array = array / array.sum()
         self.replacement = replacement
@@ -424,10 +429,7 @@ class IterSampler(BuiltinSampler):
         super().__init__(num_samples)
         self.sampler = sampler
         if not isinstance(sampler, Iterable):
-            raise TypeError(
-                "For 'IterSampler', the argument 'sampler' must be an iterable of row indices, but "
-                f"got {describe_value(sampler)}."
-            )
+            raise type_error(sampler, "sampler", "be an iterable of row indices")
 
     def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return the indices that the sampler yields."""

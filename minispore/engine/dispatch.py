@@ -34,7 +34,14 @@ from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
 from minispore.utils.arrays import AnyArray
-from minispore.utils.checks import as_items, caller, check_unmasked, describe_value, is_sequence
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_unmasked,
+    describe_value,
+    is_sequence,
+    type_error,
+)
 
 
 class Variable:
@@ -216,10 +223,7 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         (12.0, 12.0)
     """
     if not callable(rule):
-        raise TypeError(
-            "For 'apply_rule', the argument 'rule' must be callable, "
-            f"but got {describe_value(rule)}."
-        )
+        raise type_error(rule, "rule", "be callable", function="apply_rule")
     if not operands:
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
@@ -360,9 +364,8 @@ def to_numpy_array(values: object) -> HostArray:
         # A copy, since only `Tensor.from_numpy` shares memory.
         return _check_numeric(np.array(values), values)
     if not isinstance(values, int | float) and as_items(values) is None:
-        raise TypeError(
-            f"For '{caller()}', the argument 'input_data' must be a Tensor, an array, a number, or "
-            f"a list or tuple of them, but got {describe_value(values)}."
+        raise type_error(
+            values, "input_data", "be a Tensor, an array, a number, or a list or tuple of them"
         )
     plain = _variables_to_numpy(values)
     try:

@@ -4,7 +4,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from minispore.utils.checks import caller, describe_value
+from minispore.utils.checks import caller, type_error
 
 # The public names, which are also those of `minispore.common.dtype`.
 __all__ = [
@@ -143,10 +143,7 @@ def as_dtype(value: DTypeLike, name: str = "dtype") -> DType:
         dtype = BY_NUMPY.get(np.dtype(cast("type[np.generic]", value)))
         if dtype is not None:
             return dtype
-    raise TypeError(
-        f"For '{caller()}', the argument '{name}' must be a data type such as minispore.float32, "
-        f"but got {describe_value(argument)}."
-    )
+    raise type_error(argument, name, "be a data type such as minispore.float32")
 
 
 def check_float(dtype: DType) -> DType:

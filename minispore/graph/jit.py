@@ -5,7 +5,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar, overload
 
 from minispore.common.context import steps_of
-from minispore.utils.checks import check_int, check_one_of, check_type, describe_value
+from minispore.utils.checks import check_int, check_one_of, check_type, type_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -89,10 +89,7 @@ def jit(
 
 def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
     if not callable(function):
-        raise TypeError(
-            f"For 'jit', the argument 'function' must be callable, but got "
-            f"{describe_value(function)}."
-        )
+        raise type_error(function, "function", "be callable")
 
     name = getattr(function, "__name__", "")
 

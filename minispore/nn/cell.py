@@ -31,6 +31,7 @@ from minispore.utils.checks import (
     describe_value,
     is_mapping,
     is_sequence,
+    type_error,
 )
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
@@ -370,9 +371,7 @@ class Cell(HooksMixin):
             TypeError: `fn` is not callable.
         """
         if not callable(fn):
-            raise TypeError(
-                f"For 'apply', the argument 'fn' must be callable, but got {describe_value(fn)}."
-            )
+            raise type_error(fn, "fn", "be callable")
         for cell in self.cells():
             cell.apply(fn)
         fn(self)

@@ -12,7 +12,7 @@ from minispore.utils.checks import (
     check_number,
     check_positive,
     check_type,
-    describe_value,
+    type_error,
 )
 
 __all__ = [
@@ -56,10 +56,7 @@ class FormulaSchedule(LearningRateSchedule):
             global_step.asnumpy() if isinstance(global_step, Tensor) else np.asarray(global_step)
         )
         if steps.dtype.kind == "f" and not np.isfinite(steps).all():
-            raise ValueError(
-                f"For '{caller()}', the argument 'global_step' must be finite, "
-                f"but got {describe_value(global_step)}."
-            )
+            raise type_error(global_step, "global_step", "be finite", ValueError)
         rates = [self._rate(int(step)) for step in steps.flat]
         return host_tensor(np.array(rates, np.float32).reshape(steps.shape))
 

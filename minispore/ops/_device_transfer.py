@@ -10,7 +10,7 @@ from minispore.engine.array import Array, DeviceTarget, device_of
 from minispore.engine.dispatch import OptionalPullback, Variable, apply1, cast_to, dtype_of
 from minispore.engine.dtypes import DType
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import caller, check_bool, check_type, describe_value
+from minispore.utils.checks import caller, check_bool, check_type, describe_value, type_error
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -72,10 +72,7 @@ def check_device(name: object) -> DeviceTarget:
         case "GPU":
             return "GPU"
         case _:
-            raise ValueError(
-                f"For '{caller()}', the argument 'device' must be one of 'CPU', 'GPU', "
-                f"but got {describe_value(name)}."
-            )
+            raise type_error(name, "device", "be one of 'CPU', 'GPU'", ValueError)
 
 
 def to(x: Tensor, there: ToOptions) -> Tensor:

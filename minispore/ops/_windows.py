@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
 from minispore.ops.manipulation import INT32_MAX, pad_constant
-from minispore.utils.checks import as_items, caller, check_int, describe_value, is_tuple
+from minispore.utils.checks import as_items, caller, check_int, describe_value, is_tuple, type_error
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -160,10 +160,7 @@ def as_padding(padding: object) -> Padding:
     """
     items = tuple_or_none(padding) or (padding,) * 4
     if len(items) != 4:
-        raise ValueError(
-            f"For '{caller()}', the argument 'padding' must be an int or a tuple of four ints, "
-            f"but got {describe_value(padding)}."
-        )
+        raise type_error(padding, "padding", "be an int or a tuple of four ints", ValueError)
     above, below, left, right = (
         check_int(item, "padding", low=0, high=INT32_MAX) for item in items
     )

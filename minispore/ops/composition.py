@@ -7,7 +7,14 @@ from typing import Any, Final, TypeVar
 from minispore.common.tensor import Tensor
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.manipulation import stack, unbind
-from minispore.utils.checks import as_items, check_bool, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    check_bool,
+    check_type,
+    describe_value,
+    type_error,
+    value_error,
+)
 
 __all__ = [
     "Depend", "HyperMap", "Identity", "Map", "MultitypeFuncGraph", "Partial", "constexpr", "depend",
@@ -76,9 +83,7 @@ def partial(func: Callable[..., V], *args: object) -> Callable[..., V]:
     Source: MindSpore's `mindspore.ops.partial`.
     """
     if not callable(func):
-        raise TypeError(
-            f"For 'partial', the argument 'func' must be callable, but got {describe_value(func)}."
-        )
+        raise type_error(func, "func", "be callable")
     return functools_partial(func, *args)
 
 
@@ -177,10 +182,7 @@ class MultitypeFuncGraph(Primitive):
         """
         for name in type_names:
             if not isinstance(name, str) or name not in _TYPES:
-                raise ValueError(
-                    f"For 'register', the argument 'type_names' must be of {list(_TYPES)}, "
-                    f"but got {describe_value(name)}."
-                )
+                raise type_error(name, "type_names", f"be of {list(_TYPES)}", ValueError)
 
         def register(function: F) -> F:
             self._entries.append((type_names, function))
@@ -225,10 +227,7 @@ class HyperMap(Primitive):
 
     def __init__(self, ops: Callable[..., Any] | None = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
-            raise TypeError(
-                f"For '{type(self).__name__}', the argument 'ops' must be callable, "
-                f"but got {describe_value(ops)}."
-            )
+            raise type_error(ops, "ops", "be callable", function=type(self).__name__)
         check_bool(reverse, "reverse")
         self.ops = ops
 
@@ -319,9 +318,7 @@ def vmap(
     Source: MindSpore's `mindspore.ops.vmap`.
     """
     if not callable(fn):
-        raise TypeError(
-            f"For 'vmap', the argument 'fn' must be callable, but got {describe_value(fn)}."
-        )
+        raise type_error(fn, "fn", "be callable")
     check_type(in_axes, (int, tuple, list), "in_axes")
     check_type(out_axes, (int, tuple, list), "out_axes")
 
@@ -355,7 +352,5 @@ def _broadcast_axes(axes: int | Sequence[V], count: int, name: str) -> Sequence[
     if isinstance(axes, int):
         return (axes,) * count
     if len(axes) != count:
-        raise ValueError(
-            f"For 'vmap', the argument '{name}' must have {count} items, but got {axes}."
-        )
+        raise value_error(axes, name, f"have {count} items")
     return axes

@@ -14,7 +14,7 @@ from minispore.engine.dispatch import Number, check_tensor, dtype_of
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import caller, check_int, check_type, describe_value
+from minispore.utils.checks import caller, check_int, check_type, type_error
 
 __all__ = [
     "Fill", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like",
@@ -143,10 +143,7 @@ def tuple_to_array(input_x: tuple[Number, ...]) -> Tensor:
     """
     kinds: set[type] = {type(item) for item in input_x} if isinstance(input_x, tuple) else set()
     if kinds not in ({int}, {float}):
-        raise TypeError(
-            "For 'tuple_to_array', the argument 'input_x' must be a tuple of ints or of floats, "
-            f"but got {describe_value(input_x)}."
-        )
+        raise type_error(input_x, "input_x", "be a tuple of ints or of floats")
     return Tensor(input_x, dtypes.int32 if kinds == {int} else dtypes.float32)
 
 
@@ -404,10 +401,7 @@ def fill(type: DTypeLike, shape: Size, value: Number | Tensor) -> Tensor:
     """
     check_type(value, (int, float, bool, Tensor), "value")
     if isinstance(value, Tensor) and value.size != 1:
-        raise ValueError(
-            f"For 'fill', the argument 'value' must have one element, "
-            f"but got {describe_value(value)}."
-        )
+        raise type_error(value, "value", "have one element", ValueError)
     number = value.item() if isinstance(value, Tensor) else value
     lengths = parse_shape(shape, "shape")
     chosen = dtypes.as_dtype(type, "type").numpy_dtype

@@ -9,7 +9,13 @@ from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_
 from minispore.ops.arithmetic import add, maximum, mul
 from minispore.ops.elementwise import clip, sqrt, square
 from minispore.ops.reduction import sum
-from minispore.utils.checks import as_items, caller, check_number, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_number,
+    type_error,
+    value_error,
+)
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]
 
@@ -94,9 +100,7 @@ def clip_by_global_norm(
     """
     limit = check_number(clip_norm, "clip_norm")
     if limit <= 0:
-        raise ValueError(
-            f"For '{caller()}', the argument 'clip_norm' must be > 0, but got {limit}."
-        )
+        raise value_error(limit, "clip_norm", "be > 0")
     if use_norm is not None:
         raise ValueError(
             f"For '{caller()}', the argument 'use_norm' must be None, got {use_norm!r}."
@@ -125,8 +129,5 @@ def _tensors(x: object) -> list[Tensor]:
     items = (x,) if isinstance(x, Tensor) else as_items(x)
     tensors = [item for item in items or () if isinstance(item, Tensor)]
     if items is None or len(tensors) < len(items):
-        raise TypeError(
-            f"For '{caller()}', the argument 'x' must be a Tensor, or a list or tuple of Tensors, "
-            f"but got {describe_value(x)}."
-        )
+        raise type_error(x, "x", "be a Tensor, or a list or tuple of Tensors")
     return tensors

@@ -46,6 +46,7 @@ from minispore.utils.checks import (
     check_arguments,
     check_bool,
     describe_value,
+    type_error,
 )
 from minispore.utils.warn import warn_at_caller
 
@@ -132,9 +133,7 @@ def check_callable(fn: object) -> None:
     """Raise TypeError unless `fn` can be called."""
     is_function = callable(fn)
     if not is_function:
-        raise TypeError(
-            f"For '{caller()}', the argument 'fn' must be callable, but got {describe_value(fn)}."
-        )
+        raise type_error(fn, "fn", "be callable")
 
 
 def as_weight_sequence(weights: object) -> Weights:
@@ -587,15 +586,9 @@ def _positions(grad_position: object, weights: object) -> tuple[int, ...]:
     items = (grad_position,) if items is None else items
     positions = tuple(i for i in items if isinstance(i, int) and not isinstance(i, bool))
     if len(positions) < len(items):
-        raise TypeError(
-            f"For '{caller()}', the argument 'grad_position' must be an int or a tuple of ints, "
-            f"but got {describe_value(grad_position)}."
-        )
+        raise type_error(grad_position, "grad_position", "be an int or a tuple of ints")
     if any(i < 0 for i in positions):
-        raise ValueError(
-            f"For '{caller()}', the argument 'grad_position' must not be negative, "
-            f"but got {describe_value(grad_position)}."
-        )
+        raise type_error(grad_position, "grad_position", "not be negative", ValueError)
     return positions
 
 

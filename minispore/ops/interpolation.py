@@ -33,6 +33,8 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
     describe_value,
+    type_error,
+    value_error,
 )
 
 if TYPE_CHECKING:
@@ -131,10 +133,7 @@ def interpolate(
         )
     linear = mode.endswith("linear")
     if align_corners is not None and not linear:
-        raise ValueError(
-            f"For '{caller()}', the argument 'align_corners' must be None in the mode {mode!r}, "
-            f"but got {align_corners}."
-        )
+        raise value_error(align_corners, "align_corners", f"be None in the mode {mode!r}")
     if (size is None) == (scale_factor is None):
         raise ValueError(
             f"For '{caller()}', one of 'size' and 'scale_factor' must be given, but they are "
@@ -179,10 +178,7 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
     items = as_items(given)
     values = (given,) * len(old) if items is None else items
     if len(values) != len(old):
-        raise ValueError(
-            f"For 'interpolate', the argument '{name}' must be one number or {len(old)}, but got "
-            f"{describe_value(given)}."
-        )
+        raise type_error(given, name, f"be one number or {len(old)}", ValueError)
     if name == "size":
         return [check_int(value, name, low=1, high=INT32_MAX) for value in values]
     return [

@@ -46,7 +46,7 @@ from minispore.ops.elementwise import log
 from minispore.ops.indexing import one_hot
 from minispore.ops.manipulation import check_nonempty, permute
 from minispore.ops.reduction import mean, sum
-from minispore.utils.checks import caller, check_int, check_one_of, check_type
+from minispore.utils.checks import caller, check_int, check_one_of, check_type, value_error
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -283,10 +283,7 @@ def check_settings(options: ClassificationLossOptions) -> None:
     check_one_of(options.reduction, REDUCTIONS, "reduction")
     check_type(options.label_smoothing, float, "label_smoothing")
     if not 0 <= options.label_smoothing <= 1:
-        raise ValueError(
-            f"For '{caller()}', the argument 'label_smoothing' must be in [0, 1], "
-            f"but got {options.label_smoothing}."
-        )
+        raise value_error(options.label_smoothing, "label_smoothing", "be in [0, 1]")
 
 
 def from_logits(logits: Tensor, labels: Tensor, options: ClassificationLossOptions) -> Tensor:

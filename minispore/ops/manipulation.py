@@ -33,7 +33,8 @@ from minispore.utils.checks import (
     check_int,
     check_one_of,
     check_type,
-    describe_value,
+    type_error,
+    value_error,
 )
 
 if TYPE_CHECKING:
@@ -84,9 +85,8 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
         if known and size % known == 0:
             lengths = tuple(size // known if n == -1 else n for n in lengths)
     if prod(lengths) != size or any(n < 0 for n in lengths):
-        raise ValueError(
-            f"For 'reshape', the argument 'shape' must hold the {size} elements of a tensor of "
-            f"shape {input.shape}, but got {lengths}."
+        raise value_error(
+            lengths, "shape", f"hold the {size} elements of a tensor of shape {input.shape}"
         )
     return apply1(rules.reshape, input, lengths)
 
@@ -163,10 +163,7 @@ def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
     ndim = input.ndim
     axes = as_shape(axis, "axis")
     if sorted([normalize_axis_index(i, ndim, "axis") for i in axes]) != [*range(ndim)]:
-        raise ValueError(
-            f"For 'permute', the argument 'axis' must name each of the {ndim} axes once, "
-            f"but got {axes}."
-        )
+        raise value_error(axes, "axis", f"name each of the {ndim} axes once")
     return apply1(rules.permute, input, axes)
 
 
@@ -539,10 +536,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
 
 def _promote_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
     if not isinstance(tensors, list | tuple):
-        raise TypeError(
-            f"For '{caller()}', the argument 'tensors' must be a list or tuple of Tensors, "
-            f"but got {describe_value(tensors)}."
-        )
+        raise type_error(tensors, "tensors", "be a list or tuple of Tensors")
     if not tensors:
         raise ValueError(f"For '{caller()}', the argument 'tensors' must not be empty.")
     for i, x in enumerate(tensors):
@@ -573,10 +567,7 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """
     check_tensor(input)
     if not isinstance(dims, tuple):
-        raise TypeError(
-            "For 'tile', the argument 'dims' must be a tuple of ints, but got "
-            f"{describe_value(dims)}."
-        )
+        raise type_error(dims, "dims", "be a tuple of ints")
     counts = as_shape(dims, "dims")
     for n in counts:
         check_int(n, "dims", low=0, high=INT32_MAX)
@@ -687,10 +678,7 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     check_tensor(input)
     items = as_items(dims)
     if items is None:
-        raise TypeError(
-            "For 'flip', the argument 'dims' must be a list or tuple of ints, "
-            f"but got {describe_value(dims)}."
-        )
+        raise type_error(dims, "dims", "be a list or tuple of ints")
     places = [normalize_axis_index(item, input.ndim, "dims") for item in items]
     if len(set(places)) < len(places):
         raise ValueError(f"For 'flip', the argument 'dims' names an axis twice: {dims!r}.")
@@ -822,10 +810,7 @@ def pad(
     numbers = as_shape(padding, "padding")
     ndim, lengths = input_x.ndim, input_x.shape
     if len(numbers) % 2 or len(numbers) > 2 * ndim:
-        raise ValueError(
-            f"For 'pad', the argument 'padding' must be of pairs, for at most {ndim} axes, "
-            f"but got {numbers}."
-        )
+        raise value_error(numbers, "padding", f"be of pairs, for at most {ndim} axes")
     # The last axis comes first.
     pairs = [(numbers[i], numbers[i + 1]) for i in range(0, len(numbers), 2)][::-1]
     pairs = [(0, 0)] * (ndim - len(pairs)) + pairs
@@ -896,10 +881,7 @@ def as_shape(shape: object, name: str = "shape") -> Shape:
     result: list[int] = []
     for n in (shape,) if items is None else items:
         if type(n) is not int and (isinstance(n, bool) or not isinstance(n, _INTS)):
-            raise TypeError(
-                f"For '{caller()}', the argument '{name}' must be an int or a sequence of ints, "
-                f"but got {describe_value(shape)}."
-            )
+            raise type_error(shape, name, "be an int or a sequence of ints")
         result.append(int(n))
     return tuple(result)
 
@@ -912,14 +894,9 @@ def normalize_axis_index(axis: object, ndim: int, name: str) -> int:
         ValueError: It is out of range.
     """
     if type(axis) is not int and (isinstance(axis, bool) or not isinstance(axis, _INTS)):
-        raise TypeError(
-            f"For '{caller()}', the argument '{name}' must be an int, "
-            f"but got {describe_value(axis)}."
-        )
+        raise type_error(axis, name, "be an int")
     if not -ndim <= axis < ndim:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must be in [{-ndim}, {ndim}), but got {axis}."
-        )
+        raise value_error(axis, name, f"be in [{-ndim}, {ndim})")
     return int(axis if axis >= 0 else axis + ndim)
 
 

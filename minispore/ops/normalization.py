@@ -22,7 +22,7 @@ from minispore.engine.rules import normalization, shape
 from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
 from minispore.ops.manipulation import as_shape
-from minispore.utils.checks import caller, check_bool, check_number
+from minispore.utils.checks import caller, check_bool, check_number, value_error
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -171,9 +171,7 @@ def check_epsilon(value: object, name: str) -> float:
     """Return `value` if it is a number in (0, 1]; raise TypeError or ValueError otherwise."""
     number = check_number(value, name, high=1)
     if number <= 0:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must be in (0, 1], but got {value}."
-        )
+        raise value_error(value, name, "be in (0, 1]")
     return number
 
 

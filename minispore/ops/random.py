@@ -22,7 +22,8 @@ from minispore.utils.checks import (
     check_int,
     check_number,
     check_type,
-    describe_value,
+    type_error,
+    value_error,
 )
 
 __all__ = [
@@ -121,19 +122,13 @@ def randint(
     """
     chosen = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
     if chosen.category != dtypes.INTEGER:
-        raise ValueError(
-            f"For '{caller()}', the argument 'dtype' must be a type of integers, "
-            f"but got {chosen!r}."
-        )
+        raise value_error(chosen, "dtype", "be a type of integers")
     numpy_dtype = cast("np.dtype[np.int64]", chosen.numpy_dtype)
     limits = np.iinfo(numpy_dtype)
     check_int(low, "low", low=limits.min, high=limits.max)
     check_int(high, "high", low=low + 1, high=limits.max + 1)
     if not isinstance(size, tuple):
-        raise ValueError(
-            f"For '{caller()}', the argument 'size' must be a tuple of ints, but got "
-            f"{describe_value(size)}."
-        )
+        raise type_error(size, "size", "be a tuple of ints", ValueError)
     lengths = parse_shape(size, "size")
     stream = _stream(seed)
     return _draw(lambda: generator(stream).integers(low, high, lengths, numpy_dtype), chosen)
@@ -201,9 +196,7 @@ def uniform(
     check_tensor(maxval, "maxval")
     chosen = dtypes.as_dtype(dtype)
     if chosen not in (dtypes.float32, dtypes.int32):
-        raise ValueError(
-            f"For 'uniform', the argument 'dtype' must be float32 or int32, but got {chosen!r}."
-        )
+        raise value_error(chosen, "dtype", "be float32 or int32")
     low, high = minval.asnumpy(), maxval.asnumpy()
     lengths = _broadcast_lengths(shape, low, high)
     if not (low < high).all():
@@ -476,9 +469,7 @@ def _broadcast_lengths(shape: object, *arrays: AnyArray) -> tuple[int, ...]:
 def _float_dtype(dtype: DTypeLike | None) -> DType:
     chosen = dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
     if chosen.category != dtypes.FLOAT:
-        raise ValueError(
-            f"For '{caller()}', the argument 'dtype' must be a type of floats, but got {chosen!r}."
-        )
+        raise value_error(chosen, "dtype", "be a type of floats")
     return chosen
 
 

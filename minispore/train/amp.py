@@ -21,7 +21,13 @@ from minispore.nn import (
 from minispore.nn._float_type import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
-from minispore.utils.checks import as_items, caller, check_one_of, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_one_of,
+    check_type,
+    type_error,
+)
 from minispore.utils.warn import warn_at_caller
 
 __all__: list[str] = [
@@ -233,8 +239,5 @@ def _classes(listed: object, name: str) -> tuple[type[Cell], ...]:
     items = as_items(listed) or ()
     classes = [item for item in items if isinstance(item, type) and issubclass(item, Cell)]
     if len(classes) < len(items):
-        raise TypeError(
-            f"For '{caller()}', the argument '{name}' must be a list of classes of cells, but got "
-            f"{describe_value(listed)}."
-        )
+        raise type_error(listed, name, "be a list of classes of cells")
     return tuple(classes)

@@ -21,7 +21,14 @@ from minispore.train.protocol.callback import Callback, CallbackManager, reject_
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
-from minispore.utils.checks import caller, check_int, check_one_of, check_type, is_int_list
+from minispore.utils.checks import (
+    caller,
+    check_int,
+    check_one_of,
+    check_type,
+    is_int_list,
+    value_error,
+)
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
@@ -501,10 +508,7 @@ def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> N
 
 def _check_indexes(eval_indexes: object) -> None:
     if eval_indexes is not None and not (is_int_list(eval_indexes) and len(eval_indexes) == 3):
-        raise ValueError(
-            "For 'Model', the argument 'eval_indexes' must be None or a list of three int, "
-            f"but got {eval_indexes!r}."
-        )
+        raise value_error(eval_indexes, "eval_indexes", "be None or a list of three int")
 
 
 def _check_sink(arguments: Mapping[str, object]) -> None:
@@ -513,10 +517,7 @@ def _check_sink(arguments: Mapping[str, object]) -> None:
         check_type(arguments.get(name, False), bool, name)
     sink_size = check_int(arguments.get("sink_size", -1), "sink_size")
     if sink_size < 1 and sink_size != -1:
-        raise ValueError(
-            f"For '{caller()}', the argument 'sink_size' must be -1 or positive, "
-            f"but got {sink_size}."
-        )
+        raise value_error(sink_size, "sink_size", "be -1 or positive")
 
 
 def _check_epochs(epoch: object, initial_epoch: object) -> None:

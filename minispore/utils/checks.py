@@ -39,9 +39,12 @@ __all__ = [
     "is_sequence",
     "is_tuple",
     "map_items",
+    "type_error",
+    "value_error",
 ]
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 # Types that are accepted in place of the annotated one.
 _ACCEPTED: Final[dict[object, tuple[type, ...]]] = {float: (int, float), tuple: (tuple, list)}
@@ -62,6 +65,65 @@ def describe_value(value: object) -> str:
         "[1, 'a'] of type list"
     """
     return f"{' '.join(short(value).split())} of type {type(value).__name__}"
+
+
+def type_error(
+    value: object,
+    name: str,
+    must: str,
+    kind: type[Exception] = TypeError,
+    *,
+    function: str | None = None,
+) -> Exception:
+    """Return the error for an argument of a wrong type, which tells its type.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+        must: What it must be or have.
+        kind: The class of the error.
+        function: Its name in the error; by default that of the public function.
+
+    Returns:
+        The error.
+
+    Examples:
+        >>> def scale(factors: list[float]) -> None:
+        ...     raise type_error(factors, "factors", "be a list")
+        >>> scale(3)
+        Traceback (most recent call last):
+        TypeError: For 'scale', the argument 'factors' must be a list, but got 3 of type int.
+    """
+    return _argument_error(kind, name, must, describe_value(value), function)
+
+
+def value_error(value: object, name: str, must: str, *, function: str | None = None) -> ValueError:
+    """Return the error for an argument of a wrong value.
+
+    Args:
+        value: The argument, or what is wrong in it.
+        name: The name of the argument.
+        must: What it must be or have.
+        function: Its name in the error; by default that of the public function.
+
+    Returns:
+        The error.
+
+    Examples:
+        >>> def scale(factors: list[float]) -> None:
+        ...     raise value_error(factors, "factors", "have 2 items")
+        >>> scale([3])
+        Traceback (most recent call last):
+        ValueError: For 'scale', the argument 'factors' must have 2 items, but got [3].
+    """
+    # A repr tells strings from names, but also says that a number is a `np.float64`.
+    given = str(value) if isinstance(value, float) else repr(value)
+    return _argument_error(ValueError, name, must, given, function)
+
+
+def _argument_error(kind: type[E], name: str, must: str, given: str, function: str | None) -> E:
+    function = function or caller()
+    return kind(f"For '{function}', the argument '{name}' must {must}, but got {given}.")
 
 
 def caller() -> str:
@@ -274,11 +336,7 @@ def check_function(value: object, name: str, *, optional: bool = False) -> None:
         TypeError: For 'repeat', the argument 'action' must be a function, but got 3 of type int.
     """
     if not (callable(value) or (optional and value is None)):
-        expected = "a function or None" if optional else "a function"
-        raise TypeError(
-            f"For '{caller()}', the argument '{name}' must be {expected}, "
-            f"but got {describe_value(value)}."
-        )
+        raise type_error(value, name, "be a function or None" if optional else "be a function")
 
 
 def check_int(
@@ -386,9 +444,7 @@ def check_positive(value: object, name: str) -> float:
     """
     number = check_number(value, name)
     if number <= 0:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must be above 0, but got {value}."
-        )
+        raise value_error(value, name, "be above 0")
     return number
 
 
@@ -604,10 +660,7 @@ def _range_error(
     else:
         expected = f"at least {low}" if high is None else f"in [{low}, {high}]"
         expected += " and finite" if value == inf else ""
-    function = function or caller()
-    return ValueError(
-        f"For '{function}', the argument '{name}' must be {expected}, but got {value}."
-    )
+    return value_error(value, name, f"be {expected}", function=function)
 
 
 def check_unmasked(values: object, what: str) -> None:

@@ -16,6 +16,7 @@ from minispore.utils.checks import (
     check_number,
     check_type,
     describe_value,
+    type_error,
 )
 
 Fill = int | tuple[int, int, int]
@@ -97,10 +98,7 @@ class Crop(ImageTransform):
     def __init__(self, coordinates: tuple[int, int], size: int | tuple[int, int]) -> None:
         corner = as_items(coordinates)
         if corner is None or len(corner) != 2:
-            raise TypeError(
-                "For 'Crop', the argument 'coordinates' must be a list or tuple of two, but got "
-                f"{describe_value(coordinates)}."
-            )
+            raise type_error(coordinates, "coordinates", "be a list or tuple of two")
         self.coordinates: tuple[int, ...] = tuple(
             [check_int(n, "coordinates", low=0, high=2**31 - 1) for n in corner]
         )
@@ -391,10 +389,7 @@ def as_pair(value: object, name: str) -> tuple[float, ...]:
     """Return an argument of two numbers as a tuple."""
     items = as_items(value)
     if items is None or len(items) != 2:
-        raise TypeError(
-            f"For '{caller()}', the argument '{name}' must be a list or tuple of two numbers, but "
-            f"got {describe_value(value)}."
-        )
+        raise type_error(value, name, "be a list or tuple of two numbers")
     return tuple([check_number(item, name) for item in items])
 
 
@@ -402,10 +397,7 @@ def as_fill_value(fill_value: object) -> tuple[int, ...]:
     """Return the argument `fill_value` as a tuple of one or three values."""
     values = (fill_value,) if type(fill_value) is int else as_items(fill_value)
     if values is None or (type(fill_value) is not int and len(values) != 3):
-        raise TypeError(
-            f"For '{caller()}', the argument 'fill_value' must be an int, or a list or tuple of "
-            f"three, but got {describe_value(fill_value)}."
-        )
+        raise type_error(fill_value, "fill_value", "be an int, or a list or tuple of three")
     return tuple([check_int(value, "fill_value", low=0, high=255) for value in values])
 
 

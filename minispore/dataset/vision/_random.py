@@ -26,11 +26,11 @@ from minispore.dataset.vision._resize import Inter, Resize, height_and_width
 from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import (
     as_items,
-    caller,
     check_int,
     check_number,
     check_type,
-    describe_value,
+    type_error,
+    value_error,
 )
 
 Ranges = tuple[tuple[float, float], tuple[float, float]]
@@ -394,10 +394,7 @@ def _as_ranges(value: object, name: str, most: float) -> Ranges:
     """Return an argument of four numbers up to `most`, or two, as ranges along both axes."""
     items = as_items(value)
     if items is None or len(items) not in (2, 4):
-        raise TypeError(
-            f"For '{caller()}', the argument '{name}' must be a list or tuple of two or four "
-            f"numbers, but got {describe_value(value)}."
-        )
+        raise type_error(value, name, "be a list or tuple of two or four numbers")
     first = as_range(items[:2], name, -most, most)
     return first, as_range(items[2:] or (0.0, 0.0), name, -most, most)
 
@@ -408,10 +405,7 @@ def as_range(
     """Return an argument of two numbers, the second not below the first."""
     low, high = as_pair(value, name)
     if not least <= low <= high <= most:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must be a range between {least} and {most}, "
-            f"but got {value!r}."
-        )
+        raise value_error(value, name, f"be a range between {least} and {most}")
     return low, high
 
 

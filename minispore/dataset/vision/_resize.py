@@ -9,7 +9,12 @@ import numpy.typing as npt
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
 from minispore.utils.arrays import Float32Array, IndexArray
-from minispore.utils.checks import as_items, caller, check_int, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    check_int,
+    check_type,
+    type_error,
+)
 
 # Weights of uint8 images are integer multiples of 1 / _ONE, as in OpenCV.
 _ONE = 1 << 11
@@ -38,10 +43,7 @@ def as_size(size: object) -> tuple[int, ...]:
     """Return the argument `size`, an int or two of them, as a tuple of one or two."""
     lengths = (size,) if type(size) is int else as_items(size)
     if lengths is None or (type(size) is not int and len(lengths) != 2):
-        raise TypeError(
-            f"For '{caller()}', the argument 'size' must be an int, or a list or tuple of two, "
-            f"but got {describe_value(size)}."
-        )
+        raise type_error(size, "size", "be an int, or a list or tuple of two")
     return tuple([check_int(n, "size", low=1, high=(1 << 31) - 1) for n in lengths])
 
 

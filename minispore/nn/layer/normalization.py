@@ -20,7 +20,7 @@ from minispore.utils.checks import (
     check_number,
     check_one_of,
     check_type,
-    describe_value,
+    type_error,
 )
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm"]
@@ -53,9 +53,8 @@ class _BatchNorm(Cell):
         self.momentum: float = check_number(momentum, "momentum", low=0, high=1)
         check_type(affine, bool, "affine")
         if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
-            raise ValueError(
-                f"For '{caller()}', the argument 'use_batch_statistics' must be a bool or None, "
-                f"but got {describe_value(use_batch_statistics)}."
+            raise type_error(
+                use_batch_statistics, "use_batch_statistics", "be a bool or None", ValueError
             )
         self.use_batch_statistics = use_batch_statistics
         check_one_of(data_format, ("NCHW",), "data_format")

@@ -6,7 +6,7 @@ from minispore import ops
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.ops._windows import tuple_or_none
-from minispore.utils.checks import check_int, check_number
+from minispore.utils.checks import check_int, check_number, value_error
 
 __all__ = [
     "ConstantPad1d", "ConstantPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d",
@@ -26,10 +26,7 @@ class _Pad(Cell):
         items = (padding,) * 2 * self._ndim if items is None else items
         self.padding: tuple[int, ...] = tuple(check_int(n, "padding") for n in items)
         if len(items) % 2:
-            raise ValueError(
-                f"For '{self.cls_name}', the argument 'padding' must be an int or of pairs, "
-                f"but got {padding}."
-            )
+            raise value_error(padding, "padding", "be an int or of pairs", function=self.cls_name)
 
     def construct(self, x: Tensor) -> Tensor:
         """Return `x` padded.

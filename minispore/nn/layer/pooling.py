@@ -16,7 +16,13 @@ from minispore.ops.pooling import (
     max_pool_indices,
     resolve_geometry,
 )
-from minispore.utils.checks import caller, check_bool, check_int, check_one_of, describe_value
+from minispore.utils.checks import (
+    caller,
+    check_bool,
+    check_int,
+    check_one_of,
+    type_error,
+)
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AvgPool1d",
@@ -54,10 +60,7 @@ class _Pool2d(Cell):
             tuple(padding) if isinstance(padding, list) else padding, "padding", low=0
         )
         if self.pad_mode != "PAD" and any(self.padding):
-            raise ValueError(
-                f"For '{caller()}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
-                f"but got {describe_value(padding)}."
-            )
+            raise type_error(padding, "padding", "be 0 unless 'pad_mode' is 'pad'", ValueError)
         check_bool(ceil_mode, "ceil_mode")
         self.ceil_mode = ceil_mode
         check_one_of(data_format, ("NCHW",), "data_format")

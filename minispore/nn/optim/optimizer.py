@@ -26,7 +26,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
-from minispore.utils.checks import caller, check_number, describe_value, is_sequence
+from minispore.utils.checks import caller, check_number, is_sequence, type_error
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
@@ -532,8 +532,7 @@ def _as_learning_rate(value: object, name: str) -> Parameter | LearningRateSched
         ]
         return _ListedLearningRate(checked, name)
     if not isinstance(value, int | float):
-        raise TypeError(
-            f"For '{caller()}', the argument 'learning_rate' must be a number, a Tensor, a list or "
-            f"a LearningRateSchedule, but got {describe_value(value)}."
+        raise type_error(
+            value, "learning_rate", "be a number, a Tensor, a list or a LearningRateSchedule"
         )
     return host_parameter(check_number(value, "learning_rate", low=0.0), float32, name)

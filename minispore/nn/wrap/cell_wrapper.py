@@ -20,11 +20,10 @@ from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_par
 from minispore.ops.gradients import compute_gradients
 from minispore.utils.checks import (
     as_items,
-    caller,
     check_arguments,
     check_function,
     check_type,
-    describe_value,
+    type_error,
 )
 from minispore.utils.warn import warn_at_caller
 
@@ -322,8 +321,5 @@ def _warn_of_foreign_parameters(network: Cell, optimizer: Optimizer) -> None:
 
 def _as_function(loss_fn: LossFunction) -> Callable[..., Tensor]:
     if not callable(loss_fn):
-        raise TypeError(
-            f"For '{caller()}', the argument 'loss_fn' must be a Cell or a function, "
-            f"but got {describe_value(loss_fn)}."
-        )
+        raise type_error(loss_fn, "loss_fn", "be a Cell or a function")
     return loss_fn

@@ -29,7 +29,12 @@ from minispore.engine.array import (
 from minispore.engine.dispatch import wrap
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer
-from minispore.utils.checks import as_items, caller, check_one_of, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    check_one_of,
+    check_type,
+    type_error,
+)
 
 __all__ = ["DistributedGradReducer"]
 
@@ -85,10 +90,7 @@ class DistributedGradReducer(Cell):
         check_one_of(group, (GlobalComm.WORLD_COMM_GROUP,), "group")
         size = get_group_size()
         if degree is not None and (type(degree) is not int or degree <= 0):
-            raise ValueError(
-                f"For '{caller()}', the argument 'degree' must be an int above 0, but got "
-                f"{describe_value(degree)}."
-            )
+            raise type_error(degree, "degree", "be an int above 0", ValueError)
         self._count = len(items)
         if mean is None:
             mean = bool(get_auto_parallel_context("gradients_mean"))

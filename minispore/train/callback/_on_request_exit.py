@@ -13,7 +13,7 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import open_regular_file, remove_stale_temporaries
-from minispore.utils.checks import caller, check_type, is_dict
+from minispore.utils.checks import caller, check_type, is_dict, value_error
 
 _KEY = "GracefulExit"
 _Handler = Callable[[int, FrameType | None], object] | int | None
@@ -64,18 +64,13 @@ class OnRequestExit(Callback):
         super().__init__()
         for name, value in (("save_ckpt", save_ckpt), ("save_mindir", save_mindir)):
             if not isinstance(value, bool):
-                raise ValueError(
-                    f"For '{caller()}', the argument '{name}' must be a bool, but got {value!r}."
-                )
+                raise value_error(value, name, "be a bool")
         if save_mindir:
             raise NotImplementedError(
                 f"For '{caller()}', 'save_mindir' must be False: minispore has no MindIR."
             )
         if not (isinstance(file_name, str) and file_name == os.path.basename(file_name) != ""):
-            raise ValueError(
-                f"For '{caller()}', the argument 'file_name' must be the name of a file, but got "
-                f"{file_name!r}."
-            )
+            raise value_error(file_name, "file_name", "be the name of a file")
         check_type(directory, (str, os.PathLike), "directory")
         check_type(config_file, (str, os.PathLike, NoneType), "config_file")
         self._save_ckpt = save_ckpt
@@ -200,8 +195,5 @@ def _parse_signals(sig: int | Iterable[int]) -> tuple[int, ...]:
         n for n in values if isinstance(n, int) and not isinstance(n, bool) and n in catchable
     )
     if len(numbers) < len(values):
-        raise ValueError(
-            f"For '{caller()}', the argument 'sig' must be a signal that can be caught, or "
-            f"several, but got {sig!r}."
-        )
+        raise value_error(sig, "sig", "be a signal that can be caught, or several")
     return numbers

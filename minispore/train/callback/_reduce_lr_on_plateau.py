@@ -7,7 +7,14 @@ from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import caller, check_bool, check_int, check_number, check_type
+from minispore.utils.checks import (
+    caller,
+    check_bool,
+    check_int,
+    check_number,
+    check_type,
+    value_error,
+)
 
 
 class ReduceLROnPlateau(StatefulMixin, Callback):
@@ -74,10 +81,7 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
         self._monitored = MonitoredMetric(monitor, mode, min_delta)
         check_type(factor, float, "factor")
         if not 0 < factor < 1:
-            raise ValueError(
-                f"For '{caller()}', the argument 'factor' must be above 0 and below 1, "
-                f"but got {factor}."
-            )
+            raise value_error(factor, "factor", "be above 0 and below 1")
         check_bool(verbose, "verbose")
         self.monitor = monitor
         self.factor = factor

@@ -17,7 +17,13 @@ from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Location, load
 from minispore.utils.atomic import open_regular_file
-from minispore.utils.checks import as_items, caller, check_bool, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_bool,
+    check_type,
+    type_error,
+)
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 
@@ -85,10 +91,7 @@ def load_checkpoint(
     check_kind(remove_redundancy, bool, "remove_redundancy")
     check_bool(strict_load, "strict_load")
     if not (choice_func is None or callable(choice_func)):
-        raise ValueError(
-            f"For '{caller()}', the argument 'choice_func' must be a function or None, but got "
-            f"{describe_value(choice_func)}."
-        )
+        raise type_error(choice_func, "choice_func", "be a function or None", ValueError)
     path = os.fspath(ckpt_file_name)
     choose = _choice(specify_prefix, filter_prefix, choice_func)
     loaded = _read(path, choose, crc_check, format)

@@ -40,6 +40,7 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
     is_dict,
+    value_error,
 )
 from minispore.utils.warn import warn_at_caller
 
@@ -149,10 +150,7 @@ class SummaryRecord:
         folder = check_folder(log_dir, "log_dir")
         for name, text in (("file_prefix", file_prefix), ("file_suffix", file_suffix)):
             if not re.fullmatch(r"\w[0-9a-zA-Z_.]*", text, re.ASCII):
-                raise ValueError(
-                    f"For '{caller()}', the argument '{name}' must be made of letters, digits, '_' "
-                    f"and '.', but got {text!r}."
-                )
+                raise value_error(text, name, "be made of letters, digits, '_' and '.'")
         check_int(num_process, "num_process", low=1)
         self._tensor_format = check_export_options(export_options)
         if max_file_size is not None and max_file_size <= 0:
