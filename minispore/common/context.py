@@ -9,7 +9,7 @@ from minispore.common.parallel import (
     set_auto_parallel_context,
 )
 from minispore.engine.array import device_target, set_device_target
-from minispore.engine.array.capture_hooks import GraphSteps
+from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.utils.checks import caller, check_int, check_one_of, check_type
 
 __all__ = [
@@ -122,9 +122,9 @@ def is_graph_mode() -> bool:
     return _settings["mode"] == GRAPH_MODE
 
 
-def steps_of(owner: object, name: str = "_graph") -> GraphSteps:
+def steps_of(owner: object, name: str = "_captured_steps") -> CapturedSteps:
     """Return the steps in an attribute of an object; steps without plans, if there are none yet."""
-    steps: GraphSteps | None = vars(owner).get(name)
+    steps: CapturedSteps | None = vars(owner).get(name)
     if steps is None:
         # Imports the package of graph mode, which a program in PyNative mode does not need.
         from minispore.engine.array.capture_hooks import StepCache

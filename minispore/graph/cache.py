@@ -334,9 +334,9 @@ def graph_info(step: object) -> GraphInfo:
     Raises:
         TypeError: `step` is neither.
     """
-    found: object = getattr(step, "_graph", step)
+    found: object = getattr(step, "_captured_steps", step)
     if isinstance(step, MethodType):
-        found = vars(step.__self__).get(f"_graph of {step.__name__}", found)
+        found = vars(step.__self__).get(f"_captured_steps of {step.__name__}", found)
     steps = StepCache() if found is None else found
     if not isinstance(steps, StepCache):
         raise TypeError(

@@ -99,7 +99,7 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
         is_method = (
             args and getattr(type(args[0]), name, None) is run and hasattr(args[0], "__dict__")
         )
-        steps = steps_of(args[0], f"_graph of {name}") if is_method else steps_of(run)
+        steps = steps_of(args[0], f"_captured_steps of {name}") if is_method else steps_of(run)
         result = steps.run(function, args, kwargs)
         _, reason = steps.last
         if fullgraph and reason:
@@ -108,5 +108,5 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
             )
         return result
 
-    vars(run)["_graph"] = None
+    vars(run)["_captured_steps"] = None
     return run

@@ -11,7 +11,7 @@ from minispore.common import Tensor
 from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
-from minispore.engine.array.capture_hooks import GraphSteps
+from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import amp, loop
@@ -110,7 +110,7 @@ class Model:
             amp.auto_mixed_precision(network, amp_level)
         self._network = network
         # The steps of `predict` in graph mode.
-        self._graph: GraphSteps | None = None
+        self._captured_steps: CapturedSteps | None = None
         self._loss_fn = loss_fn
         self._optimizer = optimizer
         self._metrics = get_metrics(metrics)

@@ -1356,7 +1356,7 @@ def test_interrupts_leave_nothing_behind(mode: int) -> None:
             not gc.isenabled(),
             sys.getprofile(),
             cache._captures,
-            step._graph and vars(step._graph)["_turns"],
+            step._captured_steps and vars(step._captured_steps)["_turns"],
             [p for p in step.get_parameters() if not is_ndarray(p._data)],
         ]
 

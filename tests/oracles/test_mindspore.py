@@ -65,10 +65,7 @@ def agree(result: str, expected: str, tolerance: float) -> bool:
 
 ENTRIES = {name: list(read(lines(name))) for name in TOLERANCES}
 full = pytest.mark.full
-# The outcomes of the others take more than a second.
-every_oracle = pytest.mark.parametrize(
-    "name", [name if name == "dataset" else pytest.param(name, marks=full) for name in TOLERANCES]
-)
+every_oracle = pytest.mark.parametrize("name", TOLERANCES)
 
 
 STATE = get_rng_state()

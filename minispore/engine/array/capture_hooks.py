@@ -42,7 +42,7 @@ class Recorder(Protocol):
         ...
 
 
-class GraphSteps(Protocol):
+class CapturedSteps(Protocol):
     """The steps of one function in graph mode, and the plans that were made of them."""
 
     last: tuple[str, str]
@@ -62,7 +62,7 @@ class GraphSteps(Protocol):
 
 
 # Defined by a package above, which is imported when the name is first used.
-StepCache: Callable[[], GraphSteps]
+StepCache: Callable[[], CapturedSteps]
 
 recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 

@@ -12,7 +12,7 @@ from minispore.common.dtype import float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
-from minispore.engine.array.capture_hooks import GraphSteps
+from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn._hooks import HookHandle, RegisteredHook
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
@@ -96,7 +96,7 @@ class WithEvalCell(Cell):
         self._network: Cell = check_type(network, Cell, "network")
         self.add_cast_fp32: bool = check_type(add_cast_fp32, bool, "add_cast_fp32")
         self._loss_fn = _as_function(loss_fn)
-        self._graph: GraphSteps | None = None
+        self._captured_steps: CapturedSteps | None = None
 
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the loss, the network's output and the label."""
@@ -104,7 +104,7 @@ class WithEvalCell(Cell):
             return steps_of(self).run(self._evaluate, (data, label))
         return self._evaluate(data, label)
 
-    _transient = ("_graph",)
+    _transient = ("_captured_steps",)
 
     def _evaluate(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         outputs = self._network(data)
@@ -153,7 +153,7 @@ class TrainOneStepCell(Cell):
         return_grad: bool = False,
     ) -> None:
         super().__init__(auto_prefix=False)
-        self._graph: GraphSteps | None = None
+        self._captured_steps: CapturedSteps | None = None
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
@@ -225,7 +225,7 @@ class TrainOneStepCell(Cell):
         self._gradient_hooks.append(entry)
         return HookHandle(self._gradient_hooks, entry)
 
-    _transient = ("_graph",)
+    _transient = ("_captured_steps",)
 
     def _step(self, *inputs: Tensor) -> Tensor:
         loss, gradients = self._loss_and_gradients(inputs, self.sens)
