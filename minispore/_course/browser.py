@@ -128,7 +128,7 @@ def _act(
         case "run":
             training = framework.run(folder, translated, language=language)
             mistakes = () if training.is_good else commands.mistake(folder, check_and_report)
-            lines = [*training.lines, *(translate(each, language) for each in mistakes)]
+            lines = [*training.lines, *(translate(mistake, language) for mistake in mistakes)]
             return "\n".join(lines), list(training.drawings.values())
         case "check":
             result = commands.run_check(folder, number, check_and_report)
@@ -247,10 +247,10 @@ def _unzip(name: str, data: bytes) -> dict[str, bytes]:
     """Return the content of each file in an archive, by the last part of its name."""
     try:
         with ZipFile(BytesIO(data)) as zipped:
-            members = [each for each in zipped.infolist() if not each.is_dir()]
-            if any(each.file_size > _MAX_BYTES for each in members):
+            members = [member for member in zipped.infolist() if not member.is_dir()]
+            if any(member.file_size > _MAX_BYTES for member in members):
                 raise CourseError(f"{name} contains a file of more than 1 MB")
-            return {PurePosixPath(each.filename).name: zipped.read(each) for each in members}
+            return {PurePosixPath(member.filename).name: zipped.read(member) for member in members}
     except CourseError:
         raise
     except Exception:  # zipfile raises errors of many types

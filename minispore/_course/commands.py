@@ -33,7 +33,7 @@ def list_lessons(language: Language = "en") -> str:
         CourseError: This installation has no pages.
     """
     heads = "lesson", "title", "minutes", "difficulty", "you write", "page"
-    rows = [[translate(each, language) for each in heads]]
+    rows = [[translate(head, language) for head in heads]]
     for number in [0, *lessons.names()]:
         size, kind = effort(number), ""
         if number:
@@ -101,8 +101,8 @@ def reset(folder: Path, number: int, language: Language = "en") -> str:
     Raises:
         CourseError: See `Workspace.reset`.
     """
-    file, kept = Workspace(folder).reset(number, language)
-    return translate(f"Exercise reset: {file}\nYour previous version: {kept}", language)
+    file, previous = Workspace(folder).reset(number, language)
+    return translate(f"Exercise reset: {file}\nYour previous version: {previous}", language)
 
 
 def hint(folder: Path, number: int, language: Language = "en") -> str:
@@ -264,7 +264,7 @@ def status(folder: Path, language: Language = "en") -> str:
     workspace = Workspace(folder)
     states = dict[int, str]()
     heads = "lesson", "title", "state", "checks", "hints"
-    rows = [[translate(each, language) for each in heads]]
+    rows = [[translate(head, language) for head in heads]]
     for number in lessons.names():
         lesson, progress = lessons.lesson(number), workspace.progress(number)
         started = "started" if workspace.file(number).is_file() else "to do"

@@ -88,8 +88,8 @@ def with_effort(page: str, number: int, language: Literal["en", "zh"] = "en") ->
         >>> with_effort("# Title\n\nText\n", 0).splitlines()[:3]
         ['# Title', '', '*Reading 10 minutes*']
     """
-    title, end, rest = page.partition("\n\n")
-    return f"{title}{end}*{effort(number).sentence(language)}*{end}{rest}"
+    title, end, body = page.partition("\n\n")
+    return f"{title}{end}*{effort(number).sentence(language)}*{end}{body}"
 
 
 def _in_fives(minutes: float) -> int:

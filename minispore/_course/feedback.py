@@ -26,21 +26,21 @@ def format_value(value: object) -> str:
     return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Return the number with its noun.
 
     >>> counted(1, "epoch"), counted(2, "batch")
     ('1 epoch', '2 batches')
     """
-    ending = "" if number == 1 else "es" if what.endswith(("tch", "s")) else "s"
-    return f"{number} {what}{ending}"
+    ending = "" if number == 1 else "es" if noun.endswith(("tch", "s")) else "s"
+    return f"{number} {noun}{ending}"
 
 
-def expect(what: str, actual: object, expected: object, *, tolerance: float = 0.0) -> None:
+def expect(subject: str, actual: object, expected: object, *, tolerance: float = 0.0) -> None:
     """Raise `WrongResult` if a result differs from the expected one.
 
     Args:
-        what: The subject of the sentence: "your relu".
+        subject: The subject of the sentence: "your relu".
         actual: The result.
         expected: The expected result.
         tolerance: The absolute and relative tolerance for numbers.
@@ -61,10 +61,10 @@ def expect(what: str, actual: object, expected: object, *, tolerance: float = 0.
         rounded = format_value(_rounded(actual)), format_value(_rounded(expected))
         if tolerance and rounded[0] != rounded[1]:
             texts = rounded
-        raise WrongResult(f"{what} gave {texts[0]}, but {texts[1]} was expected")
+        raise WrongResult(f"{subject} gave {texts[0]}, but {texts[1]} was expected")
 
 
-def expect_text(what: str, actual: str, expected: str) -> None:
+def expect_text(subject: str, actual: str, expected: str) -> None:
     """Raise `WrongResult` if the description of a result differs from the expected one.
 
     >>> expect_text("the run ended after", "epoch 2", "epoch 1")
@@ -72,10 +72,10 @@ def expect_text(what: str, actual: str, expected: str) -> None:
     minispore._course.feedback.WrongResult: the run ended after epoch 2, but epoch 1 was expected
     """
     if actual != expected:
-        raise WrongResult(f"{what} {actual}, but {expected} was expected")
+        raise WrongResult(f"{subject} {actual}, but {expected} was expected")
 
 
-def expect_count(what: str, actual: int, expected: int, noun: str) -> None:
+def expect_count(subject: str, actual: int, expected: int, noun: str) -> None:
     """Raise `WrongResult` if something has another number of parts.
 
     >>> expect_count("`losses`", 4, 3, "item")
@@ -84,7 +84,7 @@ def expect_count(what: str, actual: int, expected: int, noun: str) -> None:
     """
     if actual != expected:
         verb = "was" if expected == 1 else "were"
-        raise WrongResult(f"{what} has {counted(actual, noun)}, but {expected} {verb} expected")
+        raise WrongResult(f"{subject} has {counted(actual, noun)}, but {expected} {verb} expected")
 
 
 def _rounded(value: object) -> object:

@@ -69,7 +69,7 @@ MILESTONES = (
     Milestone("event files", (13,), "The loss curve was written and read by your code."),
     Milestone("normalization", (15,), "Your rule would run on a GPU as it is."),
 )
-LESSONS = tuple(sorted(number for each in MILESTONES for number in each.lessons))
+LESSONS = tuple(sorted(number for milestone in MILESTONES for number in milestone.lessons))
 
 
 class _Called(Protocol):
@@ -220,15 +220,15 @@ def substituted(files: dict[int, Path], parts: list[Part]) -> Generator[dict[int
                 works[number] = load(file)
             except CourseError as error:
                 raise CourseError(f"Lesson {number}: {error}") from None
-        package = [each for name, each in sys.modules.items() if name.startswith("minispore")]
+        package = [module for name, module in sys.modules.items() if name.startswith("minispore")]
         for part in parts:
             if part.lesson in works:
                 part.is_yours = True
                 _substitute(part, works[part.lesson], [*package, *works.values()], undo)
         yield works
     finally:
-        for each in reversed(undo):
-            each()
+        for restore in reversed(undo):
+            restore()
 
 
 def _substitute(
@@ -246,11 +246,11 @@ def _substitute(
     original: object = getattr(import_module(_module(part.lesson)), top)
     if inspect.isclass(theirs):
         if not method:  # a class that is new: its calls are those of its methods
-            for each in theirs.__mro__:
-                if each.__module__ == work.__name__:
-                    for name, value in list(vars(each).items()):
+            for base in theirs.__mro__:
+                if base.__module__ == work.__name__:
+                    for name, value in list(vars(base).items()):
                         if inspect.isfunction(value):
-                            replace(each, name, part.counted(value))
+                            replace(base, name, part.counted(value))
             return
         if inspect.isfunction(function := vars(theirs).get(method)):
             for owner in (original, theirs):
@@ -463,7 +463,7 @@ def _callback(value: object) -> Callback:
 
 def _table(parts: list[Part], language: Language) -> str:
     heads = "lesson", "function", "whose", "calls"
-    rows = [[translate(each, language) for each in heads]]
+    rows = [[translate(head, language) for head in heads]]
     for part in parts:
         whose = translate("yours" if part.is_yours else "not yet yours", language)
         calls = str(part.calls) if part.is_yours else ""
@@ -475,12 +475,12 @@ def _milestones(solved: dict[int, Path]) -> list[str]:
     """Return the milestones that are reached, and what is missing for the next one."""
     lines = list[str]()
     missing = list[str]()
-    for each in MILESTONES:
-        left = [str(number) for number in each.lessons if number not in solved]
-        if left:
-            missing.append(f"{each.part} (lesson{'s' * (len(left) > 1)} {', '.join(left)})")
+    for milestone in MILESTONES:
+        todo = [str(number) for number in milestone.lessons if number not in solved]
+        if todo:
+            missing.append(f"{milestone.part} (lesson{'s' * (len(todo) > 1)} {', '.join(todo)})")
         else:
-            lines.append(f"Milestone: {each.part}. {each.reached}")
+            lines.append(f"Milestone: {milestone.part}. {milestone.reached}")
     if missing:
         return [*lines, f"The next milestone: {missing[0]}."]
     return [*lines, "The whole framework is yours."]

@@ -38,13 +38,13 @@ class GivenRun:
     gradients: bool = False
 
     def __str__(self) -> str:
-        text = "; ".join(f"epoch {i}: {_listed(each)}" for i, each in enumerate(self.losses, 1))
+        text = "; ".join(f"epoch {i}: {_listed(losses)}" for i, losses in enumerate(self.losses, 1))
         results = f", and the accuracies {_listed(self.accuracies)}" if self.accuracies else ""
         return f"the losses {text}{results}"
 
     def means(self) -> list[float]:
         """Return the mean loss of each epoch."""
-        return [sum(each) / len(each) for each in self.losses]
+        return [sum(losses) / len(losses) for losses in self.losses]
 
     def train(self, *callbacks: Callback, done: int = 0) -> None:
         """Train, or fit, with these callbacks; `done` epochs precede the run."""

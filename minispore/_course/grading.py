@@ -47,7 +47,7 @@ def grade(
     if not folder.is_dir():
         raise CourseError(f"{folder} is not a folder")
     names = sorted(
-        each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".")
+        path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")
     )
     if not names:
         raise CourseError(f"{folder} contains no folders: each submission must be a folder")
@@ -108,9 +108,9 @@ def submitted_file(submission: Path, number: int) -> Path | None:
         if file.is_file():
             return file
         # Learning platforms rename a file that is submitted again: "lesson_01_graph (1).py".
-        again = [each for each in folder.glob(f"{file.stem}*.py") if each.is_file()]
+        again = [path for path in folder.glob(f"{file.stem}*.py") if path.is_file()]
         if again:
-            return max(again, key=lambda each: (len(each.name), each.name))
+            return max(again, key=lambda path: (len(path.name), path.name))
     return None
 
 
@@ -129,7 +129,7 @@ def as_rows(grades: Grades) -> list[list[str]]:
 
 
 def _passed(results: Mapping[int, CheckResult]) -> int:
-    return sum(each.verdict.passed for each in results.values())
+    return sum(result.verdict.passed for result in results.values())
 
 
 def result_text(result: CheckResult | None) -> str:
@@ -150,7 +150,7 @@ def as_record(grades: Grades) -> dict[str, object]:
             {
                 "name": name,
                 "passed": _passed(results),
-                "lessons": {str(number): _record(each) for number, each in sorted(results.items())},
+                "lessons": {str(n): _record(result) for n, result in sorted(results.items())},
             }
             for name, results in grades.items()
         ]

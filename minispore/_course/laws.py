@@ -94,8 +94,8 @@ def planted(where: str, old: str, new: str) -> Generator[None]:
 
 def _codes(code: CodeType, name: str) -> Iterator[CodeType]:
     """Yield the code of each definition of this name; overloads precede the last one."""
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            if each.co_qualname == name:
-                yield each
-            yield from _codes(each, name)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_qualname == name:
+                yield constant
+            yield from _codes(constant, name)

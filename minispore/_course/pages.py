@@ -46,7 +46,7 @@ def page_source(number: int, language: Literal["en", "zh"] = "en") -> str:
     here = Path(__file__)
     # In a wheel the pages are in this package.
     files = [here.with_name("pages") / page.name, here.parents[2] / page]
-    file = next((each for each in files if each.is_file()), None)
+    file = next((path for path in files if path.is_file()), None)
     if file is None:
         raise CourseError(f"this installation has no page {page.name}")
     return file.read_text("utf-8")
@@ -117,7 +117,7 @@ def terminal_text(page: str) -> str:
 
 def _description(match: re.Match[str]) -> str:
     title, description = unescape(match[1]), unescape(match[2])
-    return f"[A drawing] {title}\n" + "\n".join(f"  {each}" for each in description.split(". "))
+    return f"[A drawing] {title}\n" + "\n".join(f"  {line}" for line in description.split(". "))
 
 
 def printed_by(program: str, name: str, namespace: dict[str, object]) -> str:

@@ -207,9 +207,9 @@ def play(choices: Choices) -> Outcome:
             if fault is None or not run.trace or run.trace[0].raised != "InjectedKill":
                 return Outcome((run,), _verdicts(choices, kind))
             # A training state needs the same callbacks, including the one with the fault.
-            rest = replace(scenario, fault=Fault("on_train_step_end", times=10**6))
-            resumed = _run(rest, choices, "run", _STATE if fault.times > 1 else None)
-            complete = _run(rest, choices, "complete", None)
+            without_kill = replace(scenario, fault=Fault("on_train_step_end", times=10**6))
+            resumed = _run(without_kill, choices, "run", _STATE if fault.times > 1 else None)
+            complete = _run(without_kill, choices, "complete", None)
             exact = _from_step(resumed, fault.times) == _from_step(complete, fault.times)
             return Outcome((run, resumed), _verdicts(choices, kind), resumes_exactly=exact)
         except _WrongCodeError as error:
@@ -275,7 +275,7 @@ class _Watch(Callback):
     def _see(self, event: str, run_context: RunContext) -> None:
         params = run_context.original_args()
         plain = {name: _plain(value) for name, value in params.items()}
-        self.seen.append((event, {name: each for name, each in plain.items() if each is not None}))
+        self.seen.append((event, {key: value for key, value in plain.items() if value is not None}))
         if self._state and event in {"on_train_step_end", "on_train_epoch_end"}:
             run_context.request_save(self)
 
@@ -292,7 +292,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Tensor):
         return value.item() if value.size == 1 else None
     if is_dict(value):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     return value if isinstance(value, bool | int | float | str) else None
 
 
@@ -324,15 +324,15 @@ def _from_step(run: Run, step: int) -> list[object]:
     losses = [params.get("net_outputs") for _, params in run.params]
     events = [*zip(run.events, losses, strict=True)]
     begin = ("on_train_step_begin", step)
-    before = [*takewhile(lambda each: each[0][::2] != begin, events)]
+    before = [*takewhile(lambda pair: pair[0][::2] != begin, events)]
     return [*events[len(before) + 1 :]]
 
 
 def _verdicts(choices: Choices, kind: Literal["train", "fit"]) -> tuple[Verdict, ...]:
     """Check the callbacks whose class is in the typed-in code, in the chosen kind of run."""
     factories = dict(_factories(choices)).items()
-    own = [(line, make) for line, make in factories if type(make()).__module__ == "__main__"]
-    return tuple(_verdict(line, make, kind) for line, make in own)
+    typed = [(line, make) for line, make in factories if type(make()).__module__ == "__main__"]
+    return tuple(_verdict(line, make, kind) for line, make in typed)
 
 
 def _verdict(line: str, make: Callable[[], Callback], kind: Literal["train", "fit"]) -> Verdict:
@@ -340,7 +340,7 @@ def _verdict(line: str, make: Callable[[], Callback], kind: Literal["train", "fi
     try:
         tried = check_callback(make, modes=[kind])
     except CallbackError as error:
-        names = dict.fromkeys(each.invariant for each in error.violations)
+        names = dict.fromkeys(violation.invariant for violation in error.violations)
         return Verdict(line, tuple(names), str(error))
     except BaseException as error:  # whatever the code raises
         return Verdict(line, (), f"It could not be checked: {_explained(error)}")
@@ -375,7 +375,7 @@ def form(say: Callable[[str], str] = str, *, address: str = "", outcome: str = "
         "address": address,
         "outcome": outcome,
         "faults": "".join(options),
-        "built_in": "".join(f"<option>{escape(each)}</option>" for each in BUILT_IN),
+        "built_in": "".join(f"<option>{escape(callback)}</option>" for callback in BUILT_IN),
         "max_epochs": str(MAX_EPOCHS),
         "max_steps": str(MAX_STEPS),
     }
@@ -416,9 +416,9 @@ def _parts(outcome: Outcome, choices: Choices) -> Iterator[str]:
             yield _table(run)
         if run.printed:
             yield f"<h3>Printed</h3>{_pre(run.printed.rstrip())}"
-    for each in outcome.verdicts:
-        yield f"<h3><code>check_callback</code>: <code>{escape(each.callback)}</code></h3>"
-        yield _pre(each.text)
+    for verdict in outcome.verdicts:
+        yield f"<h3><code>check_callback</code>: <code>{escape(verdict.callback)}</code></h3>"
+        yield _pre(verdict.text)
 
 
 def _pre(text: str) -> str:
@@ -475,7 +475,7 @@ def _table(run: Run) -> str:
 def _cell(value: object) -> str:
     """Return the text of a value in the table."""
     if is_dict(value):
-        return ", ".join(f"{name} {_cell(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {_cell(item)}" for name, item in value.items())
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request that another page has made, or of another path, with an error."""
         hosts = self._playground.hosts
         origin = self.headers.get("Origin", f"http://{hosts[0]}")
-        if self.headers["Host"] not in hosts or origin not in [f"http://{each}" for each in hosts]:
+        if self.headers["Host"] not in hosts or origin not in [f"http://{host}" for host in hosts]:
             self._send(403, "This request came from another page.")
         elif not secrets.compare_digest(self.path.encode(), path.encode()):
             self._send(404, "The address is the one that minispore play has printed.")

@@ -30,12 +30,12 @@ def write_reports(folder: Path, out: Path, grades: Grades) -> list[Pair]:
     """
     numbers = sorted({number for results in grades.values() for number in results})
     pairs = [pair for number in numbers for pair in compare(number, _texts(folder, grades, number))]
-    pairs = sorted((each for each in pairs if each.similarity >= SIMILAR), key=lambda p: -p[-1])
+    pairs = sorted((pair for pair in pairs if pair.similarity >= SIMILAR), key=lambda p: -p[-1])
     texts = {
         "moodle.csv": as_csv(moodle_rows(grades, numbers)),
         "canvas.csv": as_csv(canvas_rows(grades, numbers)),
         "similarity.csv": as_csv(
-            [Pair._fields, *((*map(str, each[:3]), f"{each.similarity:.2f}") for each in pairs)]
+            [Pair._fields, *((*map(str, pair[:3]), f"{pair.similarity:.2f}") for pair in pairs)]
         ),
     }
     for name, results in grades.items():
@@ -50,8 +50,8 @@ def write_reports(folder: Path, out: Path, grades: Grades) -> list[Pair]:
 def feedback(results: Mapping[int, CheckResult]) -> str:
     """Return what a learner reads: for each lesson the result and the reason."""
     parts = (
-        "\n".join([f"Lesson {number}: {result_text(each)}", *each.verdict.lines])
-        for number, each in sorted(results.items())
+        "\n".join([f"Lesson {number}: {result_text(result)}", *result.verdict.lines])
+        for number, result in sorted(results.items())
     )
     return "\n\n".join(parts) + "\n"
 

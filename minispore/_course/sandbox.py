@@ -90,7 +90,7 @@ def check(
         secret = secrets.token_hex()
         arguments = [number, "" if variant is None else variant, copy, cpu_seconds, megabytes]
         status, text, printed = _run(
-            [str(each) for each in arguments], secret, working_folder, seconds, stop or Event()
+            list(map(str, arguments)), secret, working_folder, seconds, stop or Event()
         )
         duration = perf_counter() - start
         verdict, is_final = _verdict(text, secret)

@@ -29,8 +29,8 @@ def sheet(number: int) -> str:
     page, title = page_text(number), lessons.lesson(number).title
     # The page's first sentence says what its reader can do.
     goal = re.split(r"(?<=\.)\s", page.split("\n\n")[1])[0]
-    idea, summary = (plain_markdown(_section(page, each)) for each in ("The idea", "In short"))
-    board = ["\n".join(f"- {each}" for each in key_sentences(idea)), *_BOARD.findall(idea)]
+    idea, summary = (plain_markdown(_section(page, name)) for name in ("The idea", "In short"))
+    board = ["\n".join(f"- {sentence}" for sentence in key_sentences(idea)), *_BOARD.findall(idea)]
     board += [text for text in _BOARD.findall(terminal_text(page)) if "[A drawing]" in text]
     parts = [
         f"# Lesson {number}: {title}\n\n{plain_markdown(goal)}",
@@ -38,7 +38,7 @@ def sheet(number: int) -> str:
         "## Typical mistakes\n\n" + "\n".join(_mistakes(number)),
         "## Questions\n\n" + "\n\n".join(f"**{q}** {answer}" for q, answer in _questions(page)),
         f"## In short\n\n{summary.partition('**')[0].strip()}",  # without the questions
-        "## Homework\n\n" + "\n".join(f"- {each}" for each in _homework(number)),
+        "## Homework\n\n" + "\n".join(f"- {task}" for task in _homework(number)),
     ]
     return "\n\n".join(parts)
 
@@ -61,7 +61,7 @@ def key_sentences(text: str) -> list[str]:
         for paragraph in re.split(r"\n\n+|^(?:-|\d+\.) ", paragraphs, flags=re.MULTILINE)
         for sentence in _SENTENCE.split(" ".join(paragraph.split()))
     ]
-    return [each for each in sentences if "**" in each and each[0] != "("]
+    return [sentence for sentence in sentences if "**" in sentence and sentence[0] != "("]
 
 
 def _questions(page: str) -> Iterator[tuple[str, str]]:
@@ -79,14 +79,14 @@ def _mistakes(number: int) -> Iterator[str]:
     for bug in exercise.bugs:
         work = load_mutant(exercise.module, bug)
         question = ""
-        for each in exercise.properties:
+        for property in exercise.properties:
             try:
-                counterexample = each.find_counterexample(work, 1)
+                counterexample = property.find_counterexample(work, 1)
             except TimeLimitExceeded:
-                question = f"How does the time grow with the input? *{each.description}*"
+                question = f"How does the time grow with the input? *{property.description}*"
                 break
             if counterexample is not None:
-                question = f"{counterexample} Why? *{each.description}*"
+                question = f"{counterexample} Why? *{property.description}*"
                 break
         yield f"- **{bug.description}**: {question}"
 

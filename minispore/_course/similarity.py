@@ -79,14 +79,14 @@ def _own_names(tree: ast.AST) -> set[str]:
     return names
 
 
-def _tokens(node: ast.AST, own: set[str]) -> Iterator[str]:
+def _tokens(node: ast.AST, defined: set[str]) -> Iterator[str]:
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
             return  # a docstring is an expression, too
         case ast.Name(id=name):
-            yield "name" if name in own else name
+            yield "name" if name in defined else name
         case ast.Attribute(attr=name):
-            yield "name" if f".{name}" in own else name
+            yield "name" if f".{name}" in defined else name
         case ast.Constant(value=value):
             yield repr(value) if isinstance(value, int | float) else "text"
         case ast.Load() | ast.Store():
@@ -96,7 +96,7 @@ def _tokens(node: ast.AST, own: set[str]) -> Iterator[str]:
     types = (getattr(node, "annotation", None), getattr(node, "returns", None))
     for child in ast.iter_child_nodes(node):
         if child not in types:
-            yield from _tokens(child, own)
+            yield from _tokens(child, defined)
 
 
 def compare(lesson: int, programs: Mapping[str, str]) -> list[Pair]:

@@ -88,8 +88,8 @@ def stub(module: str, tasks: Mapping[str, str], to_do: str = "To do: ") -> str:
         ('from minispore.engine.array import A', '    raise NotImplementedError')
     """
     lines = text_of(module).splitlines()
-    kept = dict.fromkeys(name.partition(".")[0] for name in tasks)
-    nodes = sorted((_find(module, name) for name in kept), key=lambda node: node.lineno)
+    tops = dict.fromkeys(name.partition(".")[0] for name in tasks)
+    nodes = sorted((_find(module, name) for name in tops), key=lambda node: node.lineno)
     blanks = {name: _find(module, name) for name in tasks}
     used = set[str]()
     parts = list[str]()
@@ -105,7 +105,7 @@ def stub(module: str, tasks: Mapping[str, str], to_do: str = "To do: ") -> str:
             part += _empty_body(blank, tasks[name], to_do)
             at = (blank.end_lineno or 0) + 1
         parts.append("\n".join([*part, *lines[at - 1 : last]]))
-    imports = _imports(module, used - set(kept))
+    imports = _imports(module, used - set(tops))
     return "\n\n\n".join([imports, *parts] if imports else parts) + "\n"
 
 
@@ -172,7 +172,7 @@ def _tree(module: str) -> ast.Module:
 
 def _extent(node: _Function | ast.ClassDef) -> tuple[int, int]:
     """Return the first and the last line of a definition, decorators included."""
-    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return first, node.end_lineno or node.lineno
 
 
@@ -192,9 +192,9 @@ def _empty_body(node: _Function, task: str, to_do: str) -> list[str]:
 
 def _names(node: ast.AST) -> set[str]:
     """Return the names that a definition uses, also in quoted annotations."""
-    found = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    for each in ast.walk(node):
-        for quoted in (getattr(each, "annotation", None), getattr(each, "returns", None)):
+    found = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+    for child in ast.walk(node):
+        for quoted in (getattr(child, "annotation", None), getattr(child, "returns", None)):
             for part in ast.walk(quoted) if isinstance(quoted, ast.AST) else ():
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     found |= _names(ast.parse(part.value, mode="eval"))
@@ -216,12 +216,12 @@ def _imports(module: str, names: set[str]) -> str:
                     plain.add(ast.unparse(ast.ImportFrom(node.module, [alias], 0)))
                 elif alias.asname is None and alias.name in names:
                     names_from.setdefault(node.module or "", set()).add(alias.name)
-        elif own := set(_defined_names(node)) & names:
-            names_from.setdefault(module, set()).update(own)
+        elif defined := set(_defined_names(node)) & names:
+            names_from.setdefault(module, set()).update(defined)
     statements = [(text.split()[1], text) for text in plain]
-    statements += [(origin, _import_from(origin, each)) for origin, each in names_from.items()]
+    statements += [(origin, _import_from(origin, used)) for origin, used in names_from.items()]
     groups: dict[int, list[str]] = {}
-    for origin, text in sorted(statements, key=lambda each: (each[1][:4] == "from", each[0])):
+    for origin, text in sorted(statements, key=lambda pair: (pair[1][:4] == "from", pair[0])):
         top = origin.partition(".")[0]
         rank = 0 if top in sys.stdlib_module_names else 2 if top == "minispore" else 1
         groups.setdefault(rank, []).append(text)
@@ -234,7 +234,7 @@ def _defined_names(node: ast.stmt) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+            yield from (child.id for child in ast.walk(target) if isinstance(child, ast.Name))
 
 
 def _import_from(origin: str, names: set[str]) -> str:

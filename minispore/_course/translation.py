@@ -96,31 +96,31 @@ class _Reader:
             return catalogue()[text]
         if f"{text}." in catalogue():  # inside of a sentence
             return catalogue()[f"{text}."].removesuffix("。")
-        if said := _EXCEPTION.fullmatch(text):
-            line = self.read(said[3]) if said[3] else ""
-            return f"{said[1]}: {catalogue().get(said[2], said[2])}{line}"
+        if match := _EXCEPTION.fullmatch(text):
+            line = self.read(match[3]) if match[3] else ""
+            return f"{match[1]}: {catalogue().get(match[2], match[2])}{line}"
         best, least = text, _english(text)
         for pieces, chinese in _templates():
             if not pieces[0] and sum(map(len, pieces)) < least_length:
                 continue
             for parts in self._fillings(text, pieces) if least or best is text else ():
-                made = fill_holes(chinese, [self.read(each) for each in parts])
-                left = _english(made)
-                if left < least or best is text:
-                    best, least = made, left
-                if not left:
+                made = fill_holes(chinese, [self.read(part) for part in parts])
+                english = _english(made)
+                if english < least or best is text:
+                    best, least = made, english
+                if not english:
                     return best
         return best
 
     def _fillings(self, text: str, pieces: list[str]) -> Iterator[list[str]]:
         """Yield what can be in the holes between the pieces."""
-        first, *rest = pieces
-        if text.startswith(first) and text.endswith(rest[-1]):
-            yield from self._split(text[len(first) :], rest)
+        first, *others = pieces
+        if text.startswith(first) and text.endswith(others[-1]):
+            yield from self._split(text[len(first) :], others)
 
     def _split(self, text: str, pieces: list[str]) -> Iterator[list[str]]:
-        first, *rest = pieces
-        if not rest:
+        first, *others = pieces
+        if not others:
             part = text.removesuffix(first)
             if text.endswith(first) and _is_balanced(part):
                 yield [part]
@@ -132,7 +132,7 @@ class _Reader:
             if self._attempts > _MOST_ATTEMPTS:
                 raise _TooManyWays
             if _is_balanced(text[:at]):
-                for parts in self._split(text[at + len(first) :], rest):
+                for parts in self._split(text[at + len(first) :], others):
                     yield [text[:at], *parts]
             at = text.rfind(first, 0, at + len(first) - 1)
 
@@ -141,7 +141,7 @@ class _Reader:
 def _templates() -> list[tuple[list[str], str]]:
     """Return the texts between the holes of each entry, the longest first, and its translation."""
     found = [(en.split(_HOLE), zh) for en, zh in catalogue().items() if _HOLE in en]
-    return sorted(found, key=lambda each: -sum(map(len, each[0])))
+    return sorted(found, key=lambda entry: -sum(map(len, entry[0])))
 
 
 def fill_holes(text: str, parts: list[str]) -> str:
@@ -153,9 +153,9 @@ def fill_holes(text: str, parts: list[str]) -> str:
 
 def _is_balanced(text: str) -> bool:
     """Return whether a text ends in no quotes or brackets."""
-    rest = _OPAQUE.sub("", text)
-    pairs = all(rest.count(left) == rest.count(right) for left, right in ("()", "[]", "{}"))
-    return pairs and not any(quote in rest for quote in "`'\"")
+    plain = _OPAQUE.sub("", text)
+    pairs = all(plain.count(left) == plain.count(right) for left, right in ("()", "[]", "{}"))
+    return pairs and not any(quote in plain for quote in "`'\"")
 
 
 def _english(text: str) -> int:
@@ -165,7 +165,7 @@ def _english(text: str) -> int:
 
 def columns(text: str) -> int:
     """Return the width of a text in a terminal, where a Chinese character has two columns."""
-    return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in text)
+    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
 
 
 def fill(text: str, width: int, indent: str = "") -> str:

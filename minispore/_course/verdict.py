@@ -84,7 +84,7 @@ def judge(
             work = load(path)
             check_own_work(exercise, path)
             return with_names(
-                evaluate_submission(exercise, work, report=lambda each: report(with_names(each)))
+                evaluate_submission(exercise, work, report=lambda known: report(with_names(known)))
             )
     except CourseError as error:
         return Verdict(False, (str(error),))
@@ -93,19 +93,19 @@ def judge(
 
 
 @contextmanager
-def default_settings(each: settings) -> Generator[None]:
+def default_settings(profile: settings) -> Generator[None]:
     """Make these settings the default of hypothesis during the block."""
     before = settings()
-    _use(each, "course")
+    _use(profile, "course")
     try:
         yield
     finally:
         _use(before, "before the course")
 
 
-def _use(each: settings, name: str) -> None:
+def _use(profile: settings, name: str) -> None:
     """Make these settings the default of hypothesis."""
-    settings.register_profile(name, each)
+    settings.register_profile(name, profile)
     settings.load_profile(name)
 
 
@@ -223,11 +223,11 @@ def _check_properties(
         lines = (str(limit), held) if limit is not None else (held,)
         return Verdict(False, lines, done, total, undecided=True)
 
-    for each in exercise.properties:
+    for property in exercise.properties:
         try:
-            counterexample = each.find_counterexample(work, speedup)
+            counterexample = property.find_counterexample(work, speedup)
         except TimeLimitExceeded as error:  # the other properties would need as much time
-            violations.append((str(error), each.description))
+            violations.append((str(error), property.description))
             break
         except MemoryLimitReached as error:
             limit = error
@@ -239,7 +239,7 @@ def _check_properties(
         if counterexample is None:
             done += 1
         else:
-            violations.append((counterexample, each.description))
+            violations.append((counterexample, property.description))
         report(known())
         if violations and speedup > 1:
             break
@@ -249,14 +249,14 @@ def _check_properties(
 def _check_test(exercise: TestExercise, work: ModuleType, total: int) -> Verdict:
     check: object = getattr(work, exercise.name)
     calls = _CallsInTests()
-    rejections = [(each, _rejection(check, each, calls)) for each in exercise.correct]
+    rejections = [(correct, _rejection(check, correct, calls)) for correct in exercise.correct]
     alarms = [
-        f"False alarm: {each.description} is correct, but your {exercise.name} reports: {text}"
-        for each, text in rejections
+        f"False alarm: {correct.description} is correct, but your {exercise.name} reports: {text}"
+        for correct, text in rejections
         if text is not None
     ]
     undetected = [
-        each.description for each in exercise.wrong if _rejection(check, each, calls) is None
+        wrong.description for wrong in exercise.wrong if _rejection(check, wrong, calls) is None
     ]
     accepted = len(exercise.correct) - len(alarms)
     rejected = len(exercise.wrong) - len(undetected)
@@ -264,7 +264,7 @@ def _check_test(exercise: TestExercise, work: ModuleType, total: int) -> Verdict
         f"Your {exercise.name} accepts {accepted} of {len(exercise.correct)} correct "
         f"implementations and rejects {rejected} of {len(exercise.wrong)} wrong ones."
     )
-    lines = (counts, *alarms, *(f"Undetected bug: {each}" for each in undetected))
+    lines = (counts, *alarms, *(f"Undetected bug: {bug}" for bug in undetected))
     passed = not alarms and not undetected and calls.in_test
     if not calls.in_test:
         advice = (

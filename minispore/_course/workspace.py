@@ -73,10 +73,10 @@ class Workspace:
         exercise = lessons.exercise(number, variant)
         earlier = exercise.continues if isinstance(exercise, CodeExercise) else None
         if earlier is not None:
-            own = self.file(earlier)
-            is_solved = progress.get(earlier, Progress()).passed and own.is_file()
+            work = self.file(earlier)
+            is_solved = progress.get(earlier, Progress()).passed and work.is_file()
             text += (
-                _without_docstring(own) if is_solved else _continuation(earlier, variant, language)
+                _without_docstring(work) if is_solved else _continuation(earlier, variant, language)
             )
         self.path.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as out:
@@ -103,14 +103,14 @@ class Workspace:
             CourseError: The lesson was not started.
         """
         file = self.solution(number)
-        kept, count = file.with_suffix(".py.bak"), 1
-        while kept.exists():
+        backup, count = file.with_suffix(".py.bak"), 1
+        while backup.exists():
             count += 1
-            kept = file.with_suffix(f".py.bak{count}")
+            backup = file.with_suffix(f".py.bak{count}")
         seed = variant_of(file)
-        file.rename(kept)
+        file.rename(backup)
         self.start(number, seed, language)
-        return file, kept
+        return file, backup
 
     def hint(self, number: int) -> tuple[int, str]:
         """Return the number and text of the next hint; after the last one, the last one again.
@@ -249,6 +249,6 @@ def _read(content: dict[str, object]) -> dict[int, Progress]:
         )
         for number, entry in listed.items()
     }
-    if any(each.hints < 0 or each.checks < 0 for each in progress.values()):
+    if any(entry.hints < 0 or entry.checks < 0 for entry in progress.values()):
         raise ValueError
     return progress

@@ -119,16 +119,16 @@ class Boxes:
                 for parent, array in zip(node.parents, node.operands, strict=False):
                     if parent is None or parent.number not in made:
                         users.setdefault(id(array), set()).add(key)
-        kept = {array: keys.pop() for array, keys in users.items() if len(keys) == 1}
-        return {array: key for array, key in kept.items() if key in self._calls}
+        owners = {array: keys.pop() for array, keys in users.items() if len(keys) == 1}
+        return {array: key for array, key in owners.items() if key in self._calls}
 
     def _add_group(self, key: int, nodes: Sequence[Node]) -> None:
-        own = {node.number for node in nodes}
-        arrays = {id(self._record.values[number]) for number in own}
+        numbers = {node.number for node in nodes}
+        arrays = {id(self._record.values[number]) for number in numbers}
         uses = list[tuple[int, Use]]()
         for node in nodes:
             for i, (parent, array) in enumerate(zip(node.parents, node.operands, strict=False)):
-                inside = parent.number in own if parent else id(array) in arrays
+                inside = parent.number in numbers if parent else id(array) in arrays
                 # The first operand of a multi-output VJP node is not a value.
                 if inside or (i == 0 and is_joint(node)):
                     continue

@@ -95,11 +95,11 @@ def _summed(operand: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 def _box(x: float, y: float, width: float, text: str, *, is_own: bool) -> str:
     kind = "input" if is_own else ""
-    rest = {} if is_own else {"stroke_dasharray": "2 2", "stroke_opacity": "0.5"}
+    dashes = {} if is_own else {"stroke_dasharray": "2 2", "stroke_opacity": "0.5"}
     colours = svg.colour_attributes(kind, "stroke")
     box = svg.tag(
         "rect", x=x + 1, y=y + 1, width=width - 2, height=_HIGH - 2, rx=2, fill="none",
-        **colours, **rest,
+        **colours, **dashes,
     )  # fmt: skip
     opacity = None if is_own else "0.6"
     label = svg.write(x + width / 2, y + 15, text, _SIZE, kind, fill_opacity=opacity)

@@ -62,7 +62,7 @@ def draw_curves(
         _points(values, x.get(name, ()) if isinstance(x, Mapping) else x, log)
         for name, values in curves.items()
     ]
-    drawn = [point for each in points for point in each if point is not None]
+    drawn = [point for line in points for point in line if point is not None]
     if not drawn:
         raise ValueError("For 'draw_curves', the argument 'curves' has no point that can be drawn.")
     horizontal = Axis((h for h, _ in drawn), _WIDTH, is_log="x" in log)

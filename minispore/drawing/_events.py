@@ -124,7 +124,7 @@ class _EventsSvg:
         self._boxes = list[_Box]()
         self._open = list[_Box]()
         self._event = ""
-        for event, depth in zip(events, [*(each.depth for each in events[1:]), 0], strict=True):
+        for event, depth in zip(events, [*(later.depth for later in events[1:]), 0], strict=True):
             self._add(event, depth)
         self._leave(0)
         called = [event for event in events if event.source]
@@ -139,7 +139,7 @@ class _EventsSvg:
         lasts = [box.last for box in self._boxes]
         extra = (max(lasts.count(i) - 1, 0) * _GAP for i in range(len(self._rows)))
         # The upper side of each row, and the lower side of the last one.
-        self._tops = [0.0, *accumulate(_ROW + each for each in extra)]
+        self._tops = [0.0, *accumulate(_ROW + gap for gap in extra)]
 
     def drawing(self) -> svg.Drawing:
         """Return the text of the SVG file."""
@@ -161,7 +161,7 @@ class _EventsSvg:
             description = ", ".join([f"{event.source}.{event.name}", *effects])
             self._rows.append(_Row(text, event.depth, description, event.source, bool(effects)))
             # Below the text, so that the drawing is narrow enough for a phone.
-            self._rows += [_Row(each, event.depth + 1, striking=True) for each in effects]
+            self._rows += [_Row(effect, event.depth + 1, striking=True) for effect in effects]
             return
         self._event = event.name
         ends = edge == "end"
@@ -197,7 +197,7 @@ class _EventsSvg:
     def _box(self, box: _Box) -> str:
         x, y = self._left(box.depth) - 6, self._tops[box.first] + 2
         right = self._right - _GAP * self._depth_at(box.first) + _GAP
-        outer = sum(each.last == box.last and each.depth < box.depth for each in self._boxes)
+        outer = sum(other.last == box.last and other.depth < box.depth for other in self._boxes)
         bottom = self._tops[box.last + 1] - 1 - _GAP * outer
         path = f"M{x:.1f} {bottom:.1f}V{y:.1f}H{right:.1f}V{bottom:.1f}{'Z' * box.closed}"
         return svg.tag(

@@ -130,7 +130,7 @@ class _Layering:
             neighbours = self._above if down else self._below
             rows = [list(row) for row in rows]
             for row in rows if down else reversed(rows):
-                at = {i: float(position) for each in rows for position, i in enumerate(each)}
+                at = {i: float(position) for layer in rows for position, i in enumerate(layer)}
                 means = {i: self._middle(i, neighbours[i], at) for i in row}
                 row.sort(key=means.__getitem__)
             crossings = self._crossings(rows)

@@ -139,8 +139,8 @@ def digit_pad(weights: Sequence[npt.ArrayLike]) -> str:
         >>> drawing.digit_pad([np.zeros((784, 10)), np.zeros(10)])[:15]
         '<!doctype html>'
     """
-    arrays = [np.asarray(each, np.float64) for each in weights]
-    shapes = [each.shape for each in arrays]
+    arrays = [np.asarray(weight, np.float64) for weight in weights]
+    shapes = [array.shape for array in arrays]
     sizes = [784, *(shape[-1] for shape in shapes[1::2] if shape)]
     expected = [shape for n, m in pairwise(sizes) for shape in ((n, m), (m,))]
     if shapes != expected or sizes[-1] != 10 or len(sizes) == 1:
@@ -148,7 +148,7 @@ def digit_pad(weights: Sequence[npt.ArrayLike]) -> str:
             "For 'digit_pad', the argument 'weights' must have the shapes (784, n), (n,), …, "
             f"(m, 10), (10,), but got {', '.join(map(str, shapes)) or 'none'}."
         )
-    return _PAGE.replace("LAYERS", json.dumps([_rounded(each) for each in arrays]))
+    return _PAGE.replace("LAYERS", json.dumps([_rounded(array) for array in arrays]))
 
 
 def _rounded(array: npt.NDArray[np.float64]) -> dict[str, object]:

@@ -45,18 +45,18 @@ def summarize(cell: Cell, *inputs: object) -> Table:
         return record
 
     cells = list(cell.cells_and_names())
-    modes = [each.training for _, each in cells]
+    modes = [layer.training for _, layer in cells]
     recorder = CellCallRecorder([])
-    for name, each in cells:
-        recorder.replace(each, recording(name, each.construct))
+    for name, layer in cells:
+        recorder.replace(layer, recording(name, layer.construct))
     cell.set_train(mode=False)
     try:
         cell(*inputs)
     finally:
         recorder.stop()
         # Outer cells come before inner ones, whose modes they set.
-        for (_, each), mode in zip(cells, modes, strict=True):
-            each.set_train(mode)
+        for (_, layer), mode in zip(cells, modes, strict=True):
+            layer.set_train(mode)
     table = cell._table()
     rows = [(*row[:2], shapes.get(str(row[0]), ""), row[3]) for row in table.rows]
     return Table(table.title, ["name", "layer", "output", "parameters"], rows)

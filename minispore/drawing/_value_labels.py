@@ -36,13 +36,13 @@ def shape_of(shape: tuple[int, ...]) -> str:
     return str(tuple(shape))
 
 
-def counted(count: int, what: str) -> str:
+def counted(count: int, noun: str) -> str:
     """Return a count with its noun.
 
     >>> counted(1, "parameter"), counted(61706, "parameter")
     ('1 parameter', '61,706 parameters')
     """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _elements(array: Array) -> str:

@@ -116,20 +116,20 @@ def _pullback_keeps_its_values(work: ModuleType, case: Case) -> None:
     x, y, g = case.array(), np.array(case.later), case.array(case.gradient)
     first = call_rule(work, case.name, x).pullback
     call_rule(work, case.name, y).pullback(np.ones_like(y))
-    for what in ("the first pullback", "the second call of the first pullback"):
-        expect(what, first(g), case.gradients(), tolerance=_TOLERANCE)
-    for what, after, before in (("x", x, case.array()), ("the gradient", g, case.array(g[0]))):
+    for subject in ("the first pullback", "the second call of the first pullback"):
+        expect(subject, first(g), case.gradients(), tolerance=_TOLERANCE)
+    for name, after, before in (("x", x, case.array()), ("the gradient", g, case.array(g[0]))):
         if not np.array_equal(after, before):
-            raise WrongResult(f"your {case.name} modified {what} in place, to {after.tolist()}")
+            raise WrongResult(f"your {case.name} modified {name} in place, to {after.tolist()}")
 
 
 def _accepts_tensors(work: ModuleType, case: Case) -> None:
     value, pullback = call_rule(work, case.name, Tensor(case.array()))
     gradient = pullback(Tensor(case.array(case.gradient)))
-    for what, result in (("the value", value), ("the result of the pullback", gradient)):
+    for subject, result in (("the value", value), ("the result of the pullback", gradient)):
         if not isinstance(result, Tensor):
             raise WrongResult(
-                f"{what} is not a tensor but of type {type(result).__name__}; "
+                f"{subject} is not a tensor but of type {type(result).__name__}; "
                 "use only operators and namespace(x)"
             )
     assert isinstance(gradient, Tensor)

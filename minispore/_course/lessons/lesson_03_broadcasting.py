@@ -43,8 +43,8 @@ class Case:
         total, g = np.zeros(self.shape), self.gradient()
         added = len(self.result) - len(self.shape)
         for index in np.ndindex(self.result):
-            own = index[: len(self.shape)] if self.first else index[added:]
-            pairs = zip(own, self.shape, strict=True)
+            aligned = index[: len(self.shape)] if self.first else index[added:]
+            pairs = zip(aligned, self.shape, strict=True)
             total[tuple(0 if length == 1 else i for i, length in pairs)] += g[index]
         return total
 

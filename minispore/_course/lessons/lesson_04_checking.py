@@ -76,8 +76,8 @@ LESSON = Lesson(
         ),
         wrong=(
             *(
-                mutant(_ELEMENTWISE, *each)
-                for each in (
+                mutant(_ELEMENTWISE, *bug)
+                for bug in (
                     ("square", "the factor 2 is missing in the pullback of square",
                      "2.0 * x", "x"),
                     ("tanh", "the derivative of tanh is 1 − value",

@@ -63,17 +63,17 @@ class Case:
 
     def along(self, compute: Callable[..., list[float]], *arrays: Floats) -> Floats:
         """Apply a function of lists of floats to each line of the arrays along the axis."""
-        moved = [np.moveaxis(each, self.axis, -1) for each in arrays]
+        moved = [np.moveaxis(array, self.axis, -1) for array in arrays]
         result = np.empty(moved[0].shape)
         for index in np.ndindex(result.shape[:-1]):
-            result[index] = compute(*(each[index].tolist() for each in moved))
+            result[index] = compute(*(array[index].tolist() for array in moved))
         return np.moveaxis(result, -1, self.axis)
 
 
 def _value(x: list[float]) -> list[float]:
     largest = max(x)
-    rest = math.log(sum(math.exp(a - largest) for a in x))
-    return [a - largest - rest for a in x]
+    log_sum = math.log(sum(math.exp(a - largest) for a in x))
+    return [a - largest - log_sum for a in x]
 
 
 def _softmax(x: list[float]) -> list[float]:

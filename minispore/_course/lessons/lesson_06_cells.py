@@ -33,7 +33,7 @@ class Case:
     def __str__(self) -> str:
         parts = list[str]()
         for i, attributes in enumerate(self.cells):
-            inside = ", ".join(f"{name}={what}" for name, what in attributes)
+            inside = ", ".join(f"{name}={child}" for name, child in attributes)
             parts.append(f"{_display_name(f'c{i}')}({inside})")
         text = parts[0] if len(parts) == 1 else f"{parts[0]} with {', '.join(parts[1:])}"
         if self.excluded:
@@ -49,13 +49,13 @@ class Case:
         objects = dict[str, object]()
         for i in reversed(range(len(self.cells))):
             cell = work.Cell()
-            for name, what in self.cells[i]:
-                if what not in objects:
-                    objects[what] = Parameter(Tensor(1.0))
-                if rename or what[0] == "p":
-                    setattr(cell, name, objects[what])
+            for name, child in self.cells[i]:
+                if child not in objects:
+                    objects[child] = Parameter(Tensor(1.0))
+                if rename or child[0] == "p":
+                    setattr(cell, name, objects[child])
                 else:
-                    cell.insert_child_to_cell(name, objects[what])
+                    cell.insert_child_to_cell(name, objects[child])
             objects[f"c{i}"] = cell
         return objects
 
@@ -67,9 +67,9 @@ class Case:
             if cell in paths or cell in self.excluded:
                 return
             paths[cell] = path
-            for name, what in self.cells[int(cell[1:])]:
-                if what[0] == "c":
-                    visit(_joined(path, name), what)
+            for name, child in self.cells[int(cell[1:])]:
+                if child[0] == "c":
+                    visit(_joined(path, name), child)
 
         visit(self.prefix, "c0")
         return [(path, cell) for cell, path in paths.items()]
@@ -78,14 +78,14 @@ class Case:
         """Return the path of each parameter, with the parameter."""
         paths = dict[str, str]()
         for path, cell in self.cell_paths():
-            for name, what in self.cells[int(cell[1:])]:
-                if what[0] == "p":
-                    paths.setdefault(what, _joined(path, name))
+            for name, child in self.cells[int(cell[1:])]:
+                if child[0] == "p":
+                    paths.setdefault(child, _joined(path, name))
         return [(path, parameter) for parameter, path in paths.items()]
 
 
-def _display_name(what: str) -> str:
-    return "net" if what == "c0" else what
+def _display_name(name: str) -> str:
+    return "net" if name == "c0" else name
 
 
 def _joined(path: str, name: str) -> str:
@@ -103,49 +103,49 @@ def cases(
     numbers = st.integers(0, 5)
     for kind, where, which in draw(st.lists(st.tuples(kinds, numbers, numbers), max_size=6)):
         parent = where % len(members)
-        what = f"p{sum(each[0] == 'p' for each in known)}"
+        child = f"p{sum(name[0] == 'p' for name in known)}"
         if kind == "again":
-            candidates = [each for each in known if each[0] == "p" or int(each[1:]) > parent]
+            candidates = [name for name in known if name[0] == "p" or int(name[1:]) > parent]
             if not candidates:
                 continue
             members[parent].append(candidates[which % len(candidates)])
             continue
         if kind == "c":
-            what = f"c{len(members)}"
+            child = f"c{len(members)}"
             members.append([])
-        members[parent].append(what)
-        known.append(what)
+        members[parent].append(child)
+        known.append(child)
     names = draw(st.sampled_from(["abcdef", "fedcba"]))
     inner = [f"c{i}" for i in range(1, len(members))]
     excluded_cells = (
         draw(st.frozensets(st.sampled_from(inner))) if excluded and inner else frozenset[str]()
     )
     return Case(
-        tuple(tuple(zip(names, each, strict=False)) for each in members),
+        tuple(tuple(zip(names, children, strict=False)) for children in members),
         excluded_cells,
         draw(st.sampled_from(["net", "a.b"])) if prefix else "",
     )
 
 
-def _as_pairs(what: str, result: object, objects: dict[str, object]) -> list[tuple[object, str]]:
+def _as_pairs(method: str, result: object, objects: dict[str, object]) -> list[tuple[object, str]]:
     """Return the learner's pairs of a path and an object, with the object's name in the case.
 
     Raises:
         WrongResult: The result is not an iterable of pairs.
     """
-    known = {id(each): _display_name(name) for name, each in objects.items()}
+    known = {id(value): _display_name(name) for name, value in objects.items()}
     if not is_iterable(result):
         raise WrongResult(
-            f"your {what} returned {result!r}, but pairs of a path and an object were expected"
+            f"your {method} returned {result!r}, but pairs of a path and an object were expected"
         )
     pairs = list[tuple[object, str]]()
     for item in result:
         if not is_tuple(item) or len(item) != 2:
             raise WrongResult(
-                f"your {what} gave {item!r}, but a pair of a path and an object was expected"
+                f"your {method} gave {item!r}, but a pair of a path and an object was expected"
             )
-        path, each = item
-        pairs.append((path, known.get(id(each), "another object")))
+        path, value = item
+        pairs.append((path, known.get(id(value), "another object")))
     return pairs
 
 
@@ -169,16 +169,16 @@ def _own_parameters_are_correct(work: ModuleType, case: Case) -> None:
     objects = case.build(work)
     root = Case((tuple(pair for pair in case.cells[0] if pair[1][0] == "p"),), prefix=case.prefix)
     result = _root(objects).parameters_and_names(case.prefix, expand=False)
-    what = f"your {_PARAMETERS} with expand=False"
-    expect(what, _as_pairs(_PARAMETERS, result, objects), root.parameter_paths())
+    subject = f"your {_PARAMETERS} with expand=False"
+    expect(subject, _as_pairs(_PARAMETERS, result, objects), root.parameter_paths())
 
 
 def _names_are_paths(work: ModuleType, case: Case) -> None:
     objects = case.build(work, rename=True)
-    for path, what in case.parameter_paths():
-        parameter = objects[what]
+    for path, name in case.parameter_paths():
+        parameter = objects[name]
         assert isinstance(parameter, Parameter)
-        expect_text(f"the parameter {what} got the name", repr(parameter.name), repr(path))
+        expect_text(f"the parameter {name} got the name", repr(parameter.name), repr(path))
 
 
 class _Traversable(Protocol):

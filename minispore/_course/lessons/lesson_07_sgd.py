@@ -46,16 +46,16 @@ class Case:
             value: float = getattr(self, name)
             text += f", {name}={value}" if value else ""
         gradients = ", then ".join(map(_format_values, self.gradients))
-        what = "the weight" if _is_one(self.weights) else "the weights"
+        noun = "the weight" if _is_one(self.weights) else "the weights"
         one = len(self.gradients) == 1 and _is_one(self.weights)
         label = "the gradient" if one else "the gradients"
-        return f"{text}, {what} {_format_values(self.weights)} and {label} {gradients}"
+        return f"{text}, {noun} {_format_values(self.weights)} and {label} {gradients}"
 
     def optimizer(self, work: ModuleType) -> tuple[object, list[Parameter]]:
         """Return the learner's optimizer and its parameters."""
         parameters = [
-            Parameter(Tensor(np.array(each, np.float32)), name=f"w{i}")
-            for i, each in enumerate(self.weights)
+            Parameter(Tensor(np.array(weight, np.float32)), name=f"w{i}")
+            for i, weight in enumerate(self.weights)
         ]
         optimizer = work.SGD(
             parameters,
@@ -68,8 +68,8 @@ class Case:
 
     def expected(self) -> list[Values]:
         """Return the weights after each step, computed naively, element by element."""
-        weights = [list(each) for each in self.weights]
-        velocity = [[0.0] * len(each) for each in self.weights]
+        weights = [list(weight) for weight in self.weights]
+        velocity = [[0.0] * len(weight) for weight in self.weights]
         trajectory = list[Values]()
         for number, gradients in enumerate(self.gradients):
             for i, gradient in enumerate(gradients):
@@ -93,7 +93,7 @@ def _is_one(values: Values) -> bool:
 
 def _format_values(values: Values) -> str:
     """Format a single number as such, and several numbers as a list for each parameter."""
-    parts = [", ".join(f"{value:g}" for value in each) for each in values]
+    parts = [", ".join(f"{value:g}" for value in elements) for elements in values]
     if not _is_one(values):
         parts = [f"[{part}]" for part in parts]
     return " and ".join(parts)
@@ -114,8 +114,8 @@ def cases(
     shapes = [(1,), (2,), (1, 1), (2, 1)] if several else [(1,)]
 
     def with_shape(shape: tuple[int, ...]) -> st.SearchStrategy[Case]:
-        each = [st.tuples(*[number] * size) for size in shape]
-        values = st.tuples(*each)
+        tuples = [st.tuples(*[number] * size) for size in shape]
+        values = st.tuples(*tuples)
         return st.builds(
             Case,
             values,
@@ -137,14 +137,14 @@ def _steps_are_correct(work: ModuleType, case: Case) -> None:
     for number, (gradients, expected) in enumerate(
         zip(case.gradients, case.expected(), strict=True), start=1
     ):
-        optimizer(tuple(Tensor(np.array(each, np.float32)) for each in gradients))
-        actual = tuple(tuple(each.asnumpy().tolist()) for each in parameters)
+        optimizer(tuple(Tensor(np.array(gradient, np.float32)) for gradient in gradients))
+        actual = tuple(tuple(parameter.asnumpy().tolist()) for parameter in parameters)
         if not all(map(np.allclose, actual, expected)):
-            what = "weight" if _is_one(expected) else "weights"
+            noun = "weight" if _is_one(expected) else "weights"
             verb = "was" if _is_one(expected) else "were"
             when = f" after step {number}" if len(case.gradients) > 1 else ""
             raise WrongResult(
-                f"your step set the {what} to {_format_values(actual)}{when}, "
+                f"your step set the {noun} to {_format_values(actual)}{when}, "
                 f"but {_format_values(expected)} {verb} expected"
             )
 
@@ -153,9 +153,9 @@ def _gradients_are_unchanged(work: ModuleType, case: Case) -> None:
     optimizer, _ = case.optimizer(work)
     assert callable(optimizer)
     for gradients in case.gradients:
-        tensors = tuple(Tensor(np.array(each, np.float32)) for each in gradients)
+        tensors = tuple(Tensor(np.array(gradient, np.float32)) for gradient in gradients)
         optimizer(tensors)
-        actual = tuple(tuple(each.asnumpy().tolist()) for each in tensors)
+        actual = tuple(tuple(tensor.asnumpy().tolist()) for tensor in tensors)
         if actual != gradients:
             raise WrongResult(
                 f"your step modified the gradient {_format_values(gradients)} in place, "

@@ -29,7 +29,7 @@ def _records(summary: Callable[[Sequence[float]], float]) -> Callable[[ModuleTyp
     def records(work: ModuleType, run: GivenRun) -> None:
         log = work.RunLog()
         run.train(log)
-        expect_losses(log.losses, [float(summary(each)) for each in run.losses])
+        expect_losses(log.losses, [float(summary(losses)) for losses in run.losses])
 
     return records
 
@@ -37,7 +37,7 @@ def _records(summary: Callable[[Sequence[float]], float]) -> Callable[[ModuleTyp
 def _records_results(work: ModuleType, run: GivenRun) -> None:
     log = work.RunLog()
     run.train(log)
-    expect("`results`", log.results, [{"accuracy": each} for each in run.accuracies])
+    expect("`results`", log.results, [{"accuracy": accuracy} for accuracy in run.accuracies])
 
 
 def _stores_copies(work: ModuleType, run: GivenRun) -> None:
@@ -47,8 +47,8 @@ def _stores_copies(work: ModuleType, run: GivenRun) -> None:
         run_context.original_args().metrics["accuracy"] = "changed"
 
     run.train(log, Act("on_eval_end", 1, change))
-    for each in log.results:
-        if each.get("accuracy") == "changed":
+    for result in log.results:
+        if result.get("accuracy") == "changed":
             raise WrongResult(
                 "a callback after yours changed the dictionary `metrics` in on_eval_end, and your "
                 "`results` changed with it; copy the dictionary in your on_eval_end"
@@ -58,10 +58,10 @@ def _stores_copies(work: ModuleType, run: GivenRun) -> None:
 def _stores_numbers(work: ModuleType, run: GivenRun) -> None:
     log = work.RunLog()
     run.train(log)
-    for each in log.losses:
-        if not isinstance(each, int | float) or isinstance(each, Tensor):
+    for loss in log.losses:
+        if not isinstance(loss, int | float) or isinstance(loss, Tensor):
             raise WrongResult(
-                f"your `losses` contain a {type(each).__name__}, but a Python number was expected"
+                f"your `losses` contain a {type(loss).__name__}, but a Python number was expected"
             )
 
 

@@ -61,7 +61,7 @@ def _has_the_same_losses(work: ModuleType, killed: Killed) -> None:
 
 
 def _has_the_same_results(work: ModuleType, killed: Killed) -> None:
-    expected = [{"accuracy": each} for each in killed.case.run.accuracies]
+    expected = [{"accuracy": accuracy} for accuracy in killed.case.run.accuracies]
     expect("after the resumed run `results`", _log(work, killed).results, expected)
 
 
@@ -92,7 +92,7 @@ def _rejects_invalid_states(work: ModuleType, invalid: tuple[int, object]) -> No
     del state[key]
     if invalid[1] is not None:
         state[key] = invalid[1]
-    what = f"a state without {key!r}" if invalid[1] is None else f"a state whose {key!r} is a text"
+    case = f"a state without {key!r}" if invalid[1] is None else f"a state whose {key!r} is a text"
     other: Stateful = work.RunLog(2)
     before = repr(other.state_dict())
     try:
@@ -100,18 +100,18 @@ def _rejects_invalid_states(work: ModuleType, invalid: tuple[int, object]) -> No
     except ValueError:
         if repr(other.state_dict()) != before:
             raise WrongResult(
-                f"your load_state_dict raised ValueError for {what}, but changed the callback "
+                f"your load_state_dict raised ValueError for {case}, but changed the callback "
                 "before"
             ) from None
     except NotImplementedError:
         raise
     except Exception as error:
         raise WrongResult(
-            f"your load_state_dict raised {type(error).__name__} for {what}, but ValueError was "
+            f"your load_state_dict raised {type(error).__name__} for {case}, but ValueError was "
             "expected"
         ) from None
     else:
-        raise WrongResult(f"your load_state_dict accepted {what}, but ValueError was expected")
+        raise WrongResult(f"your load_state_dict accepted {case}, but ValueError was expected")
 
 
 @contextmanager
@@ -161,9 +161,9 @@ class Ended:
                 self.run.train(log, reader, Act(self.event, 1, fail))
             except (ValueError, KeyboardInterrupt, SystemExit) as other:
                 raised = other
-            opened = [each for each in files if not each.closed]
-            for each in opened:
-                each.close()
+            opened = [file for file in files if not file.closed]
+            for file in opened:
+                file.close()
             wrong = "your file is still open after the run" if opened else ""
             if type(raised) is not (error or type(None)):
                 ended = f"with {raised!r}" if raised else "without an exception"
@@ -274,7 +274,7 @@ LESSON = Lesson(
                 "RunLog.state_dict",
                 ("`wait` is reset by a resume", '"wait": self.wait', '"wait": 0'),
                 ("the results are not saved",
-                 '"results": [dict(each) for each in self.results]', '"results": []'),
+                 '"results": [dict(result) for result in self.results]', '"results": []'),
                 ("the state contains the list itself",
                  '"losses": list(self.losses)', '"losses": self.losses'),
                 ("the losses of the steps of an epoch are not saved",

@@ -85,14 +85,14 @@ class Recorder(Triggered):
 
 def _triggers_are_due(work: ModuleType, case: Case) -> None:
     calls = case.train(work).calls
-    triggers = [each for each in calls if each.startswith("trigger")]
+    triggers = [call for call in calls if call.startswith("trigger")]
     expect("the triggers", triggers, [f"trigger in step {step}" for step in case.due()])
 
 
 def _forwards_hooks(work: ModuleType, case: Case) -> None:
     alone = Recorder()
     case.run.train(alone)
-    calls = [each for each in case.train(work).calls if not each.startswith("trigger")]
+    calls = [call for call in case.train(work).calls if not call.startswith("trigger")]
     for number, (actual, due) in enumerate(zip_longest(calls, alone.calls, fillvalue="nothing"), 1):
         expect_text(f"as call number {number}, your Periodic forwarded", actual, due)
 

@@ -67,13 +67,13 @@ class Case:
     def starts(self) -> list[int]:
         """Return the offset of each record, and the end of the last one."""
         offsets = [0]
-        for each in self.data:
-            offsets.append(offsets[-1] + 16 + len(each))
+        for data in self.data:
+            offsets.append(offsets[-1] + 16 + len(data))
         return offsets
 
     def stream(self) -> bytes:
         """Return the bytes of the stream."""
-        stream = bytearray(b"".join(part for each in self.data for part in _parts(each)))
+        stream = bytearray(b"".join(part for data in self.data for part in _parts(data)))
         if self.hit is not None:
             stream[self.hit] ^= self.bits
         return bytes(stream[: self.cut])

@@ -200,8 +200,8 @@ LESSON = Lesson(
         ),
         wrong=(
             *(
-                mutant(_EARLY, *each, _with_patience)
-                for each in (
+                mutant(_EARLY, *bug, _with_patience)
+                for bug in (
                     ("EarlyStopping",
                      "EarlyStopping resets `wait` when it is resumed",
                      *_replaced(_SAVES, "wait", 0)),
@@ -218,8 +218,8 @@ LESSON = Lesson(
                 )
             ),
             *(
-                mutant(_PLATEAU, *each, _with_cooldown)
-                for each in (
+                mutant(_PLATEAU, *bug, _with_cooldown)
+                for bug in (
                     ("ReduceLROnPlateau",
                      "ReduceLROnPlateau loses its cooldown when it is resumed",
                      *_replaced(_SAVES, "cooldown_counter", 0)),
@@ -233,8 +233,8 @@ LESSON = Lesson(
                 )
             ),
             *(
-                mutant(_HISTORY, *each, _default)
-                for each in (
+                mutant(_HISTORY, *bug, _default)
+                for bug in (
                     ("History.load_state_dict",
                      "History loses the numbers of the epochs when it is resumed",
                      '{"epoch": epochs}', '{"epoch": []}'),
@@ -247,8 +247,8 @@ LESSON = Lesson(
                 )
             ),
             *(
-                mutant(_MONITOR, *each, _every_second_step)
-                for each in (
+                mutant(_MONITOR, *bug, _every_second_step)
+                for bug in (
                     ("LossMonitor.state_dict",
                      "LossMonitor counts the steps from the start of the resumed run",
                      "super().state_dict()", '{"last_print_time": 0}'),

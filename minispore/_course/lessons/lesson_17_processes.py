@@ -141,17 +141,17 @@ def _calls_callbacks(work: ModuleType, case: Case) -> None:
     for rank, callbacks in enumerate(run.callbacks):
         for step, w in callbacks[1].calls:
             expected = np.full(2, case.expected()[cast("int", step) - 1])
-            what = f"after step {step}, the weights that process {rank} passed to a callback"
-            expect(what, w, expected, tolerance=1e-9)
+            subject = f"after step {step}, the weights that process {rank} passed to a callback"
+            expect(subject, w, expected, tolerance=1e-9)
 
 
 def _expect_steps(run: _Run, expected: Sequence[object]) -> None:
     for rank, callbacks in enumerate(run.callbacks):
-        for each in callbacks:
-            kind = "chief-only callback" if each.chief_only else "callback of all processes"
-            steps = list(expected) if rank == 0 or not each.chief_only else []
-            what = f"process {rank} called the {kind} after"
-            expect_text(what, _listed(each.steps()), _listed(steps))
+        for callback in callbacks:
+            kind = "chief-only callback" if callback.chief_only else "callback of all processes"
+            steps = list(expected) if rank == 0 or not callback.chief_only else []
+            subject = f"process {rank} called the {kind} after"
+            expect_text(subject, _listed(callback.steps()), _listed(steps))
 
 
 def _listed(steps: list[object]) -> str:
@@ -211,9 +211,9 @@ LESSON = Lesson(
             "batch. `gradient(w, rows)` returns the mean gradient of some rows, in the shape of w; "
             "without rows it is NaN. Each process must use only a part of the rows, and there may "
             "be fewer rows than processes. After each step, all processes call "
-            "each.on_step_end(step, w) of each callback, with step = 1, 2, …; if each.chief_only "
-            "is True, process 0 alone does. If it returns True in any process, the training ends "
-            "in all of them after this step. The generator returns the weights."
+            "callback.on_step_end(step, w) for each callback, with step = 1, 2, …; if "
+            "callback.chief_only is True, process 0 alone does. If it returns True in any process, "
+            "the training ends in all of them after this step. The generator returns the weights."
         },
         properties=(
             Property(
@@ -259,17 +259,17 @@ LESSON = Lesson(
             ("the initial weights are added up",
              "yield w if rank == 0 else np.zeros_like(w)", "yield w"),
             ("chief-only callbacks are called in each process",
-             "rank == 0 or not each.chief_only", "True"),
-            ("only process 0 calls callbacks", "rank == 0 or not each.chief_only", "rank == 0"),
+             "rank == 0 or not callback.chief_only", "True"),
+            ("only process 0 calls callbacks", "rank == 0 or not callback.chief_only", "rank == 0"),
             ("callbacks receive the weights before the step",
-             "each.on_step_end(step, w)",
-             "each.on_step_end(step, w + rate * np.array(sums) / count)"),
+             "callback.on_step_end(step, w)",
+             "callback.on_step_end(step, w + rate * np.array(sums) / count)"),
             ("a process stops without asking the others", "if requests[0]:", "if stop:"),
             ("all processes must request the stop",
              "if requests[0]:", "if requests[0] == size:"),
             ("the callbacks after a request are not called",
-             "stop = each.on_step_end(step, w) or stop",
-             "stop = stop or each.on_step_end(step, w)"),
+             "stop = callback.on_step_end(step, w) or stop",
+             "stop = stop or callback.on_step_end(step, w)"),
         ),
     ),
     hints="""

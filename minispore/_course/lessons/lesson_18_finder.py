@@ -78,7 +78,7 @@ def _squared_error(output: Tensor, label: Tensor) -> Tensor:
 
 def _values(model: Model) -> dict[str, list[float]]:
     network = model.train_network
-    return {each.name: each.asnumpy().reshape(-1).tolist() for each in network.get_parameters()}
+    return {param.name: param.asnumpy().reshape(-1).tolist() for param in network.get_parameters()}
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class Observation:
 def _rates_are_geometric(work: ModuleType, case: Case) -> None:
     actual = case.run(work).rates
     exponents = [i / (case.steps - 1) for i in range(min(len(actual), case.steps))]
-    expected = [case.low * case.factor**each for each in exponents]
-    what = "the learning rates of the steps"
-    expect(what, np.array(actual[: case.steps]), np.array(expected), tolerance=1e-4)
+    expected = [case.low * case.factor**exponent for exponent in exponents]
+    subject = "the learning rates of the steps"
+    expect(subject, np.array(actual[: case.steps]), np.array(expected), tolerance=1e-4)
 
 
 def _stops(work: ModuleType, case: Case) -> None:
@@ -125,8 +125,8 @@ def _records(work: ModuleType, case: Case) -> None:
         actual = getattr(observation.finder, name)
         count = min(len(actual), len(expected))
         expect(f"the length of `{name}`", len(actual), len(expected))
-        what = f"your `{name}`"
-        expect(what, np.array(actual[:count]), np.array(expected[:count]), tolerance=1e-4)
+        subject = f"your `{name}`"
+        expect(subject, np.array(actual[:count]), np.array(expected[:count]), tolerance=1e-4)
 
 
 def _leaves_no_trace(work: ModuleType, case: Case) -> None:
@@ -239,7 +239,7 @@ LESSON = Lesson(
                 ("the rate of the next step is returned",
                  "self.rates[falls.index(best)]", "self.rates[falls.index(best) + 1]"),
                 ("differences that are not finite count",
-                 "math.isfinite(each)", "True"),
+                 "math.isfinite(fall)", "True"),
             ),
             *bugs(
                 "RateFinder.load_state_dict",

@@ -235,34 +235,34 @@ LESSON = Lesson(
             *bugs(
                 "minimize",
                 ("the observers are asked before the step is counted",
-                 ("            state.step += 1\n            for each in observers:\n"
-                 "                each.on_step(state)"),
-                 ("            for each in observers:\n                each.on_step(state)\n"
-                 "            state.step += 1")),
+                 ("            state.step += 1\n            for observer in observers:\n"
+                 "                observer.on_step(state)"),
+                 ("            for observer in observers:\n"
+                 "                observer.on_step(state)\n            state.step += 1")),
                 ("without observers, one step is missing",
                  "while state.step < steps",
                  "while state.step < steps - (not observers)"),
                 ("on_step sees the point before the step",
                  ("state.x -= rate * derivative(state.x)\n            state.step += 1\n"
-                 "            for each in observers:\n                each.on_step(state)"),
+                 "            for observer in observers:\n                observer.on_step(state)"),
                  ("x = state.x - rate * derivative(state.x); state.step += 1\n"
-                 "            for each in observers:\n                each.on_step(state)\n"
+                 "            for observer in observers:\n                observer.on_step(state)\n"
                  "            state.x = x")),
                 ("a stop is ignored", " and not state.stop_requested", ""),
                 ("the observer after the one that requests a stop is not called",
-                 "            for each in observers:\n                each.on_step(state)",
-                 ("            for each in observers:\n                "
-                 "state.stop_requested or each.on_step(state)")),
+                 "            for observer in observers:\n                observer.on_step(state)",
+                 ("            for observer in observers:\n                "
+                 "state.stop_requested or observer.on_step(state)")),
                 ("on_error is not called for an interrupt",
-                 "            try:\n                each.on_error(state, error)",
+                 "            try:\n                observer.on_error(state, error)",
                  ("            try:\n                "
-                 "isinstance(error, Exception) and each.on_error(state, error)")),
+                 "isinstance(error, Exception) and observer.on_error(state, error)")),
                 ("an interrupt ends the search as a stop does",
                  "        raise\n", "        if isinstance(error, Exception): raise\n"),
                 ("on_end is called only after a requested stop",
-                 "        for each in observers:\n            each.on_end(state)",
-                 ("        for each in state.stop_requested * observers:\n"
-                 "            each.on_end(state)")),
+                 "        for observer in observers:\n            observer.on_end(state)",
+                 ("        for observer in state.stop_requested * observers:\n"
+                 "            observer.on_end(state)")),
                 ("an exception in on_error ends the calls",
                  "error.add_note(f\"on_error itself raised {other!r}\")", "break"),
             ),

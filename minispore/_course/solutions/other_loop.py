@@ -54,19 +54,19 @@ def minimize(
     """Return the point after `steps` steps of gradient descent from `x`."""
     state = State(x)
     try:
-        for each in observers:
-            each.on_begin(state)
+        for observer in observers:
+            observer.on_begin(state)
         while state.step < steps and not state.stop_requested:
             state.x -= rate * derivative(state.x)
             state.step += 1
-            for each in observers:
-                each.on_step(state)
-        for each in observers:
-            each.on_end(state)
+            for observer in observers:
+                observer.on_step(state)
+        for observer in observers:
+            observer.on_end(state)
     except BaseException as error:
-        for each in observers:
+        for observer in observers:
             try:
-                each.on_error(state, error)
+                observer.on_error(state, error)
             except Exception as other:
                 error.add_note(f"on_error itself raised {other!r}")
         raise

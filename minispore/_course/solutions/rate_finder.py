@@ -38,7 +38,7 @@ class RateFinder(Callback):
         """Copy the parameters, those of the optimizer included."""
         self.rates, self.losses = [], []
         self._network = run_context.original_args().train_network
-        self._before = {each.name: each.copy() for each in self._network.get_parameters()}
+        self._before = {param.name: param.copy() for param in self._network.get_parameters()}
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         """Set the learning rate of the step."""
@@ -61,14 +61,14 @@ class RateFinder(Callback):
         traceback: TracebackType | None,
     ) -> None:
         """Restore the parameters."""
-        for each in self._network.get_parameters() if self._network else ():
-            each.set_data(self._before[each.name])
+        for param in self._network.get_parameters() if self._network else ():
+            param.set_data(self._before[param.name])
         self._network = None
 
     def suggestion(self) -> float | None:
         """Return the rate at which the loss fell most from a step to the next, None if it rose."""
         falls = [before - after for before, after in pairwise(self.losses)]
-        falls = [each if math.isfinite(each) else 0.0 for each in falls]
+        falls = [fall if math.isfinite(fall) else 0.0 for fall in falls]
         best = max(falls, default=0.0)
         return self.rates[falls.index(best)] if best > 0 else None
 

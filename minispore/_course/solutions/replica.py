@@ -36,9 +36,9 @@ def train(
         *sums, count = yield np.array([*total, len(rows)])
         w = w - rate * np.array(sums) / count
         stop = False
-        for each in callbacks:
-            if rank == 0 or not each.chief_only:
-                stop = each.on_step_end(step, w) or stop
+        for callback in callbacks:
+            if rank == 0 or not callback.chief_only:
+                stop = callback.on_step_end(step, w) or stop
         requests = yield np.array([float(stop)])
         if requests[0]:
             break

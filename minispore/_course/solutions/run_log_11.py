@@ -56,7 +56,7 @@ class RunLog(run_log_10.RunLog):
         """Return copies of everything that changes during a run."""
         return {
             "losses": list(self.losses),
-            "results": [dict(each) for each in self.results],
+            "results": [dict(result) for result in self.results],
             "steps": list(self._steps),
             "best": self.best,
             "wait": self.wait,
@@ -74,7 +74,7 @@ class RunLog(run_log_10.RunLog):
         best = read_field(state, "best", float, "RunLog")
         wait = read_field(state, "wait", int, "RunLog")
         self.losses, self._steps = losses, steps
-        self.results = [dict(each) for each in results]
+        self.results = [dict(result) for result in results]
         self.best, self.wait = best, wait
 
     def _write(self, line: str) -> None:
