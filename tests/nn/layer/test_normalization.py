@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
@@ -83,4 +83,21 @@ def test_layer_norm_equals_its_formula(
     axes = tuple(range(norm_axis, 4))
     center, spread = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
     expected = (x - center) / np.sqrt(spread + 1e-3) * gamma + beta
+    np.testing.assert_allclose(floats(layer(Tensor(x))), expected, rtol=1e-9, atol=1e-9)
+
+
+@given(st.integers(0, 2), st.sampled_from([1, 2, 4]), st.integers(0, 2**32 - 1))
+@example(0, 2, 0)
+@example(2, 2, 0)
+def test_group_norm_equals_its_formula(count: int, groups: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(3.0, 2.0, (count, 4, 2, 3))
+    layer = nn.GroupNorm(groups, 4, 1e-3, dtype=ms.float64)
+    gamma, beta = rng.uniform(0.5, 2.0, (2, 4))
+    layer.gamma.set_data(Tensor(gamma))
+    layer.beta.set_data(Tensor(beta))
+    grouped = x.reshape(count, groups, 4 // groups, 2, 3)
+    center, spread = (f((2, 3, 4), keepdims=True) for f in (grouped.mean, grouped.var))
+    expected = ((grouped - center) / np.sqrt(spread + 1e-3)).reshape(x.shape)
+    expected = expected * gamma.reshape(4, 1, 1) + beta.reshape(4, 1, 1)
     np.testing.assert_allclose(floats(layer(Tensor(x))), expected, rtol=1e-9, atol=1e-9)
