@@ -139,8 +139,8 @@ def write_table(page: Path, name: str, table: str, *, keeps: bool = False) -> No
             rest.
     """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    before, rest = page.read_text("utf-8").split(begin)
-    old, after = rest.split(end)
+    before, remainder = page.read_text("utf-8").split(begin)
+    old, after = remainder.split(end)
     text = _with_rows(old, table) if keeps else f"\n{table}\n"
     page.write_text(f"{before}{begin}{text}{end}{after}", "utf-8")
 
@@ -159,5 +159,5 @@ def _key(line: str) -> tuple[str, ...]:
 
 def _text(amount: float, unit: Unit) -> str:
     sizes = _SIZES[unit]
-    name, size = next((each for each in sizes if amount >= each[1]), sizes[-1])
+    name, size = next((entry for entry in sizes if amount >= entry[1]), sizes[-1])
     return f"{amount / size:.3g} {name}"

@@ -37,7 +37,7 @@ def main() -> None:
         )
         results[threads] = json.loads(done.stdout)
         for name, seconds in results[threads].items():
-            print(f"{threads} threads, {name}:", *(f"{1000 * each:.3g}" for each in seconds), "ms")
+            print(f"{threads} threads, {name}:", *(f"{1000 * t:.3g}" for t in seconds), "ms")
     _draw(results, PICTURE)
 
 
@@ -68,7 +68,7 @@ def _draw(results: Mapping[int, Mapping[str, Sequence[float]]], path: Path) -> N
         for place, (threads, seconds) in enumerate(results.items(), start=1):
             axes = figure.add_subplot(1, 2, place)
             for name, values in seconds.items():
-                axes.plot(BATCHES, [1000 * each for each in values], "o-", label=name, markersize=4)
+                axes.plot(BATCHES, [1000 * t for t in values], "o-", label=name, markersize=4)
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
             axes.set_xlabel("batch size")

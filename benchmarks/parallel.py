@@ -135,18 +135,18 @@ def _table(measurements: Sequence[Measurement]) -> str:
     heads = ["network", "gradients", "step, 1 process", f"step, {count} processes"]
     heads += ["all-reduce", "MPI alone"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for each in measurements:
-        times = (each.alone, each.together, each.ours, each.theirs)
+    for measurement in measurements:
+        times = (measurement.alone, measurement.together, measurement.ours, measurement.theirs)
         lines.append(
-            f"| {each.name} | {each.size / MIB:.2f} MiB | "
+            f"| {measurement.name} | {measurement.size / MIB:.2f} MiB | "
             f"{' | '.join(f'{time * 1e3:.2f} ms' for time in times)} |"
         )
     names = [f"{size // KIB} KiB" for size in BUFFERS[:-1]] + ["all at once"]
     lines += ["", f"| bucket size | {' | '.join(names)} |"]
     lines.append("|---" * (len(names) + 1) + "|")
-    for each in measurements:
-        cells = " | ".join(f"{time * 1e3:.2f} ms" for time in each.buffers)
-        lines.append(f"| {each.name} | {cells} |")
+    for measurement in measurements:
+        cells = " | ".join(f"{time * 1e3:.2f} ms" for time in measurement.buffers)
+        lines.append(f"| {measurement.name} | {cells} |")
     return "\n".join(lines)
 
 
@@ -176,11 +176,11 @@ def _draw(measurements: Sequence[Measurement], measured: tuple[float, float]) ->
     titles = ("processes of one machine (measured)", "machines, 10 µs and 25 Gbit/s (assumed)")
     for place, constants in enumerate((measured, ASSUMED)):
         axes = figure.add_subplot(1, 2, place + 1)
-        for each in measurements:
+        for case in measurements:
             fractions = [
-                each.alone / step_model(k, each.alone, each.size, constants) for k in counts
+                case.alone / step_model(k, case.alone, case.size, constants) for k in counts
             ]
-            axes.plot(counts, fractions, label=each.name)
+            axes.plot(counts, fractions, label=case.name)
         axes.set_xscale("log")
         axes.set_ylim(0, 1.05)
         axes.set_title(f"constants: {titles[place]}", fontsize=9)

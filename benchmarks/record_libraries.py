@@ -239,8 +239,8 @@ def of_tensorpack(recording: Recording) -> None:
 
 LEARNER_HOOKS = [
     *(
-        f"{when}_{what}"
-        for what in ("fit", "epoch", "batch")
+        f"{when}_{phase}"
+        for phase in ("fit", "epoch", "batch")
         for when in ("before", "after", "cleanup")
     ),
     *("after_predict", "after_loss", "after_backward", "after_step"),
@@ -296,16 +296,16 @@ class Learner:
             self._call("after_step")
 
     @contextmanager
-    def _around(self, what: str) -> Generator[None]:
+    def _around(self, phase: str) -> Generator[None]:
         try:
-            self._call(f"before_{what}")
+            self._call(f"before_{phase}")
             yield
-            self._call(f"after_{what}")
+            self._call(f"after_{phase}")
         except CancelFitException:
-            if what != "fit":
+            if phase != "fit":
                 raise
         finally:
-            self._call(f"cleanup_{what}")
+            self._call(f"cleanup_{phase}")
 
     def _call(self, hook: str) -> None:
         for callback in self.callbacks:
@@ -362,7 +362,7 @@ def main() -> None:
     parser.add_argument("names", nargs="+", choices=LIBRARIES, help="the libraries")
     recorded: dict[str, object] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     for name in parser.parse_args().names:
-        versions = {each: version(each) for each in LIBRARIES[name][1]}
+        versions = {package: version(package) for package in LIBRARIES[name][1]}
         recorded[name] = {"versions": versions, "runs": runs(name)}
     ordered = {name: recorded[name] for name in LIBRARIES if name in recorded}
     FILE.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")

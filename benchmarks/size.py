@@ -77,10 +77,10 @@ def line_kinds(source: str) -> Counter[str]:
         for child in ast.iter_child_nodes(node):
             inside = in_function
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
-                decorators = [ast.unparse(each) for each in child.decorator_list]
+                decorators = [ast.unparse(decorator) for decorator in child.decorator_list]
                 bases = child.bases if isinstance(child, ast.ClassDef) else []
                 whole = "overload" in decorators or "Protocol" in map(ast.unparse, bases)
-                first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+                first = min([child.lineno, *(expr.lineno for expr in child.decorator_list)])
                 mark("signatures", first, child.end_lineno if whole else child.body[0].lineno - 1)
                 if whole:
                     continue
@@ -100,7 +100,7 @@ def line_kinds(source: str) -> Counter[str]:
 
 def _is_check(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If):
-        only_raises = all(isinstance(each, ast.Raise) for each in statement.body)
+        only_raises = all(isinstance(inner, ast.Raise) for inner in statement.body)
         return only_raises and not statement.orelse
     value = getattr(statement, "value", None)
     called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""

@@ -81,10 +81,10 @@ def main(folder: Path) -> None:
     print(f"it left {', '.join(files)}\n")
 
     with begin(folder / "killed") as child:
-        rest, _ = child.communicate()
-    print(f"The same command again: the training continues after the last complete epoch.\n{rest}")
+        lines, _ = child.communicate()
+    print(f"The same command again: the training continues after the last complete epoch.\n{lines}")
 
-    assert whole.endswith(rest)
+    assert whole.endswith(lines)
     networks = [folder / name / "network.ckpt" for name in ("whole", "killed")]
     assert networks[0].read_bytes() == networks[1].read_bytes()
     print("The losses are the same, and the networks are, byte for byte.")

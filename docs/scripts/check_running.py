@@ -286,12 +286,12 @@ def check_own_solution_is_continued(page: Page) -> None:
     """Check that a later lesson can begin with the solution of the earlier one."""
     page.goto(page.url.replace(LESSON, "/learn/09-observe.html"))
     exercise = Exercise(page)
-    own = right_and_wrong(9)[0]
-    exercise.check(own)
+    solution = right_and_wrong(9)[0]
+    exercise.check(solution)
     page.goto(page.url.replace("09-observe", "10-decide"))
     exercise.act("Continue your solution of lesson 9")
     continued = exercise.text.input_value()
-    assert own.strip().splitlines()[-1] in continued
+    assert solution.strip().splitlines()[-1] in continued
     assert "Lesson9" not in continued
 
 

@@ -47,7 +47,7 @@ class Step(NamedTuple):
     """
 
     name: str
-    around: tuple[str, ...]
+    enclosing: tuple[str, ...]
     raised: str
 
 
@@ -77,20 +77,20 @@ def recorded() -> dict[str, Library]:
 
 def steps(events: Sequence[str]) -> list[Step]:
     """Return the events of a run but its end, each with the spans that it is in."""
-    found, around = list[Step](), list[str]()
+    found, enclosing = list[Step](), list[str]()
     for name, following in pairwise([*events[:-1], ""]):
         if name.startswith(RAISES):
             continue
         span, edge = span_and_edge(name)
-        opened = [i for i, each in enumerate(around) if span_and_edge(each)[0] == span]
+        opened = [i for i, begin in enumerate(enclosing) if span_and_edge(begin)[0] == span]
         if opened and (edge == "end" or name.startswith("cleanup_")):
-            del around[opened[-1] :]
+            del enclosing[opened[-1] :]
         elif name == "on_exception":  # the exception has left all spans
-            around = [each for each in around if each == "__enter__"]
+            enclosing = [begin for begin in enclosing if begin == "__enter__"]
         raised = following.removeprefix(RAISES) if following.startswith(RAISES) else ""
-        found.append(Step(name, tuple(around), raised))
+        found.append(Step(name, tuple(enclosing), raised))
         if edge == "begin":
-            around.append(name)
+            enclosing.append(name)
     return found
 
 
@@ -110,8 +110,8 @@ def drawable(events: Sequence[str]) -> Iterator[Event]:
     """Yield the events of a run for `draw_events`."""
     yield Event("run", raised=events[-1].removeprefix(RAISES) * events[-1].startswith(RAISES))
     hook = ""
-    for name, around, raised in steps(events):
-        depth = 1 + len(around)
+    for name, enclosing, raised in steps(events):
+        depth = 1 + len(enclosing)
         if name in COMPUTED:
             yield Event(name, "network", depth, raised=raised)
         elif name == "stop":
@@ -136,12 +136,12 @@ def differences(libraries: Mapping[str, Library]) -> str:
 
 def around_step(events: Sequence[str]) -> str:
     """Return the begin hooks around the first training step, the outermost first."""
-    return _hooks(next(step.around for step in steps(events) if step.name == "train"))
+    return _hooks(next(step.enclosing for step in steps(events) if step.name == "train"))
 
 
 def around_validation(events: Sequence[str]) -> str:
     """Return the begin hooks around the last validation step, the outermost first."""
-    return _hooks([step.around for step in steps(events) if step.name == "evaluate"][-1])
+    return _hooks([step.enclosing for step in steps(events) if step.name == "evaluate"][-1])
 
 
 def validated_before(events: Sequence[str]) -> str:
@@ -163,13 +163,13 @@ def hooks_after(events: Sequence[str]) -> str:
     """Return the hooks after a stop or an exception, without the spans that it is followed by."""
     found = steps(events)
     at = next(i for i, step in enumerate(found) if step.name == "stop" or step.raised)
-    inside = len(found[at].around)
+    inside = len(found[at].enclosing)
     return _hooks(
         step.name
         for step in found[at + 1 :]
-        if len(step.around) < inside
+        if len(step.enclosing) < inside
         or (
-            len(step.around) == inside
+            len(step.enclosing) == inside
             and step.name not in COMPUTED
             and not span_and_edge(step.name)[1]
         )

@@ -217,8 +217,8 @@ def group_aliases(module: str, listed: list[str], left_out: set[str]) -> list[li
             groups.setdefault(id(value) if callable(value) else id(name), []).append(name)
     for group in groups.values():
         # The function's own name comes first, then its aliases.
-        own: object = getattr(getattr(import_module(module), group[0]), "__name__", None)
-        group.sort(key=lambda name: name != own)
+        canonical: object = getattr(getattr(import_module(module), group[0]), "__name__", None)
+        group.sort(key=lambda name: name != canonical)
     return list(groups.values())
 
 

@@ -29,7 +29,7 @@ def numbers(mean: float, deviation: float) -> Tensor:
 
 generator, discriminator = perceptron(), perceptron()
 loss_fn = nn.BCEWithLogitsLoss()
-optimizers = [nn.Adam(each.trainable_params(), 0.01) for each in (generator, discriminator)]
+optimizers = [nn.Adam(network.trainable_params(), 0.01) for network in (generator, discriminator)]
 
 
 def generator_loss(noise: Tensor) -> Tensor:

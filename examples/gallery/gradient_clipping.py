@@ -41,7 +41,7 @@ class ClippedStep(nn.Cell):
 
     def construct(self, x: Tensor, y: Tensor) -> Tensor:
         loss, gradients = self.grad_fn(x, y)
-        squares = [float((each * each).sum().asnumpy()) for each in gradients]
+        squares = [float((gradient * gradient).sum().asnumpy()) for gradient in gradients]
         self.norms.append(float(np.sqrt(sum(squares))))
         self.optimizer(ops.clip_by_global_norm(gradients, self.norm))
         return loss

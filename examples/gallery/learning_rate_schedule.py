@@ -23,8 +23,8 @@ for name, rates in (("constant", 0.1), ("warm-up and cosine", warmup + cosine)):
     )
     parameters = network.trainable_params()
     groups: list[dict[str, object]] = [
-        {"params": [each for each in parameters if "weight" in each.name], "weight_decay": 0.001},
-        {"params": [each for each in parameters if "bias" in each.name]},
+        {"params": [p for p in parameters if "weight" in p.name], "weight_decay": 0.001},
+        {"params": [p for p in parameters if "bias" in p.name]},
     ]
     optimizer = nn.Momentum(groups, learning_rate=rates, momentum=0.5)
     data = NumpySlicesDataset({"x": x, "y": y}, shuffle=False).batch(16)

@@ -40,4 +40,4 @@ model = Model(net, nn.MSELoss(), optimizer, amp_level="O2", loss_scale_manager=m
 data = NumpySlicesDataset({"x": x, "y": y * 1000}, shuffle=False).batch(16)
 model.train(10, data, callbacks=[LossMonitor(20)])
 weights: list[float] = net.weight.asnumpy()[0].tolist()
-print("weights", [round(each, 2) for each in weights])
+print("weights", [round(w, 2) for w in weights])

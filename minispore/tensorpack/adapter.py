@@ -207,7 +207,7 @@ class Callback(train.Callback):
         """Return a dispatcher for all of tensorpack's callbacks, unless there is one already."""
         if any(isinstance(callback, HookDispatcher) for callback in callbacks):
             return ()
-        return (HookDispatcher([each for each in callbacks if isinstance(each, Callback)]),)
+        return (HookDispatcher([member for member in callbacks if isinstance(member, Callback)]),)
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Call `_before_train`."""
@@ -296,7 +296,7 @@ class HookDispatcher(train.Callback):
     def __init__(self, members: Sequence[Callback]) -> None:
         self._members = members
         self._with_after_run = [
-            each for each in members if overrides_hook(type(each), "_after_run")
+            member for member in members if overrides_hook(type(member), "_after_run")
         ]
         self._wants_summaries = any(member.wants_summaries for member in members)
         self._active = self._in_epoch = False

@@ -114,17 +114,17 @@ class StartProcOrThread(Callback):
         self._stop_at_last = stop_at_last
 
     def _before_train(self) -> None:
-        for each in self._startables:
-            each.start()
+        for startable in self._startables:
+            startable.start()
 
     def _after_train(self) -> None:
-        for each in self._startables if self._stop_at_last else ():
-            stop = getattr(each, "stop", None) or getattr(each, "terminate", None)
+        for startable in self._startables if self._stop_at_last else ():
+            stop = getattr(startable, "stop", None) or getattr(startable, "terminate", None)
             if callable(stop):
                 stop()
-            each.join(_JOIN_SECONDS)
-            if each.is_alive():
-                logger.warn(f"{each!r} has not ended within {_JOIN_SECONDS:g} seconds.")
+            startable.join(_JOIN_SECONDS)
+            if startable.is_alive():
+                logger.warn(f"{startable!r} has not ended within {_JOIN_SECONDS:g} seconds.")
 
 
 @check_arguments

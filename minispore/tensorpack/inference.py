@@ -118,7 +118,7 @@ class ScalarStats(_Ratios):
         super().__init__(fetches, [f"{prefix}_{name}" for name in fetches])
 
     def _on_fetches(self, results: Sequence[Array]) -> None:
-        means = np.array([each.astype(np.float64).mean() for each in results])
+        means = np.array([result.astype(np.float64).mean() for result in results])
         self._sums += [means, np.ones_like(means)]
 
 
@@ -177,7 +177,7 @@ class BinaryClassificationStats(_Ratios):
         super().__init__([pred_tensor_name, label_tensor_name], names)
 
     def _on_fetches(self, results: Sequence[Array]) -> None:
-        predicted, positive = (each.astype(np.bool_) for each in results)
+        predicted, positive = (result.astype(np.bool_) for result in results)
         if predicted.shape != positive.shape:
             raise ValueError(
                 "For 'BinaryClassificationStats', predictions and labels must have the same shape, "
@@ -219,7 +219,7 @@ class MetricInferencer(Inferencer):
         return self.fetches
 
     def _on_fetches(self, results: Sequence[Array]) -> None:
-        self.metric.update(*[Tensor.from_numpy(each) for each in results])
+        self.metric.update(*[Tensor.from_numpy(result) for result in results])
 
     def _after_inference(self) -> Mapping[str, Number]:
         return {self.summary_name: cast("Number", self.metric.eval())}
@@ -275,7 +275,7 @@ class InferenceRunner(Callback):
     ) -> None:
         self._input = check_dataset(input, "input")
         measures = [infs] if isinstance(infs, Inferencer | Metric) else infs
-        self.infs: list[Inferencer] = [_as_inferencer(each) for each in measures]
+        self.infs: list[Inferencer] = [_as_inferencer(measure) for measure in measures]
         self._tower_func = tower_func or self._tower
 
     def produces(self) -> Collection[str]:
@@ -284,10 +284,10 @@ class InferenceRunner(Callback):
 
     def _before_train(self) -> None:
         """Raise an error if an array does not exist, by a batch if the names alone do not tell."""
-        names = [name for each in self.infs for name in each._get_fetches()]
-        own = {"input", "label", "output", "loss", "incorrect_vector"}
+        names = [name for inferencer in self.infs for name in inferencer._get_fetches()]
+        known = {"input", "label", "output", "loss", "incorrect_vector"}
         default = self._tower_func == self._tower
-        if not default or any(name not in own and not _WRONG.fullmatch(name) for name in names):
+        if not default or any(name not in known and not _WRONG.fullmatch(name) for name in names):
             state = get_rng_state()
             ((_, batches),) = EpochIterator(self._input, 1)
             arrays = self._arrays(next(batches))

@@ -83,8 +83,8 @@ class ScalarPrinter(StatefulMixin, MonitorBase):
 
     def _before_train(self) -> None:
         callbacks = self.trainer.params.list_callback
-        monitors = [each.monitor() for each in callbacks if isinstance(each, Callback)]
-        self._printers = [each for each in monitors if isinstance(each, ScalarPrinter)]
+        monitors = [callback.monitor() for callback in callbacks if isinstance(callback, Callback)]
+        self._printers = [monitor for monitor in monitors if isinstance(monitor, ScalarPrinter)]
         self._print()
 
     def _trigger_step(self) -> None:
@@ -289,7 +289,7 @@ class RowWriter(StatefulMixin, FileMonitor):
 
     def _add(self, path: str, row: str) -> None:
         if not self._opened:
-            rows = [json.dumps(each) for each in self._rows_to_continue(path)]
+            rows = [json.dumps(previous) for previous in self._rows_to_continue(path)]
             self._open(path, rows)
             self._opened, self._rows = True, len(rows)
         self._write(path, row)
@@ -423,12 +423,12 @@ class JSONLWriter(RowWriter):
             os.unlink(path)
 
     def _write(self, path: str, row: str) -> None:
-        rest = memoryview(f"{row}\n".encode())
+        remaining = memoryview(f"{row}\n".encode())
         with open(path, "ab", buffering=0, opener=open_regular_file) as file:
             before = file.tell()
             try:
-                while rest:
-                    rest = rest[file.write(rest) :]
+                while remaining:
+                    remaining = remaining[file.write(remaining) :]
             except OSError as error:  # a full disk: leave no incomplete line and no empty file
                 file.truncate(before)
                 if not before:

@@ -99,7 +99,7 @@ class GraphVarParam(HyperParam):
             self._parameter = learning_rate_of(trainer.run_context)
             return
         parameters = trainer.params.train_network.get_parameters()
-        scalars = {each.name: each for each in parameters if each.size == 1}
+        scalars = {parameter.name: parameter for parameter in parameters if parameter.size == 1}
         if name not in scalars:
             raise ValueError(
                 f"There is no parameter {name!r} of one element{suggest(name, list(scalars))}"
@@ -218,7 +218,7 @@ class HyperFile:
                     shown = content[:_MAX_CHARACTERS]
                     problems.append(f"line {number} is no 'name: number': {shown!r}")
         problems = problems[:_MAX_LINES]
-        new_problems = [each for each in problems if each not in self._problems]
+        new_problems = [problem for problem in problems if problem not in self._problems]
         self._previous_text, self._problems = text, problems
         return values, new_problems
 

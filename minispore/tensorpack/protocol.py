@@ -85,7 +85,7 @@ class ScalarStore(StatefulMixin):
         """Return a copy of the state by attribute names; ValueError if it is invalid."""
         valid = super().validate_state(state)
         steps, values = (read_dict_field(valid, key, list[object]) for key in ("_steps", "_values"))
-        if {n: len(each) for n, each in steps.items()} != {n: len(values[n]) for n in values}:
+        if {n: len(numbers) for n, numbers in steps.items()} != {n: len(values[n]) for n in values}:
             raise ValueError(
                 "For 'Monitors', the state's 'steps' and 'values' must have the same lengths."
             )
@@ -197,7 +197,7 @@ def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[o
     logged = ["loss", "learning_rate", *params.metric_names]
     callbacks = params.list_callback
     producers = {
-        name: each for each in callbacks[::-1] for name in declared_names(each, "produces")
+        name: source for source in callbacks[::-1] for name in declared_names(source, "produces")
     }
     for callback in callbacks:
         reader = type(callback).__name__
@@ -416,7 +416,7 @@ class Trainer:
         columns = {f"input{i}": column for i, column in enumerate(batch)}
         yield columns | dict(zip(names, batch, strict=False))
         yield {name: array for (_, name), array in self.summaries.items()}
-        yield {each.name: each for each in params.train_network.get_parameters()}
+        yield {parameter.name: parameter for parameter in params.train_network.get_parameters()}
 
 
 @contextmanager

@@ -59,7 +59,7 @@ class ModelSaver(StatefulMixin, Callback):
         if not _save(self, self._path(name)):
             return
         self._policy.add(self._path(name))
-        self._files = [*(each for each in self._files if each != name), name]
+        self._files = [*(file for file in self._files if file != name), name]
         self._written[name] = perf_counter()
         while self.max_to_keep and len(self._files) > self.max_to_keep:
             old = self._files.pop(0)

@@ -344,7 +344,7 @@ class SimpleMovingAverage(_MeanCallback):
     def _trigger_step(self) -> None:
         if self.global_step % self._window == 0:
             self._update_means()
-            self._log_means({name: sum(each) / len(each) for name, each in self._values.items()})
+            self._log_means({name: sum(xs) / len(xs) for name, xs in self._values.items()})
 
 
 @check_arguments

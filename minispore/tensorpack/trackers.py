@@ -194,9 +194,9 @@ class EstimatedTimeLeft(Callback):
             elapsed = (self._begin[1] - time) / (self.epoch_num - epoch)
             self._seconds = [*self._seconds, elapsed][-self._last :]
         if self._seconds:
-            left = self._average(self._seconds) * (self.trainer.max_epoch - self.epoch_num)
-            self.trainer.monitors.put_scalar("time/eta", left)
-            logger.info(f"Estimated time left: {_format_duration(left)}.")
+            remaining = self._average(self._seconds) * (self.trainer.max_epoch - self.epoch_num)
+            self.trainer.monitors.put_scalar("time/eta", remaining)
+            logger.info(f"Estimated time left: {_format_duration(remaining)}.")
 
 
 def _format_duration(seconds: float) -> str:
@@ -205,10 +205,10 @@ def _format_duration(seconds: float) -> str:
     >>> _format_duration(59.6), _format_duration(3661)
     ('1 min 0 s', '1 h 1 min')
     """
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
 class HostMemoryTracker(Callback):
@@ -334,7 +334,7 @@ class GPUUtilizationTracker(Callback):
     def _sample(self) -> None:
         try:
             while not self._stop.wait(self.interval):
-                rates = [self._nvml.nvmlDeviceGetUtilizationRates(each) for each in self._handles]
+                rates = [self._nvml.nvmlDeviceGetUtilizationRates(gpu) for gpu in self._handles]
                 self._samples.append([float(rate.gpu) for rate in rates])
         except Exception as error:  # missing numbers must not end the training
             logger.warn(f"GPUUtilizationTracker has stopped: {error}")

@@ -132,8 +132,8 @@ def launch_train_with_config(config: TrainConfig) -> None:
     assert data is not None, "the constructor has checked it"
     extra, monitors = config.extra_callbacks, config.monitors
     if extra is None:
-        own = {type(callback) for callback in config.callbacks}
-        extra = [each for each in DEFAULT_CALLBACKS() if type(each) not in own]
+        given = {type(callback) for callback in config.callbacks}
+        extra = [default for default in DEFAULT_CALLBACKS() if type(default) not in given]
     if monitors is None:
         monitors = DEFAULT_MONITORS()
     callbacks = [*config.callbacks, *extra, *monitors]

@@ -122,7 +122,7 @@ def check_callback(
         invariants = INVARIANTS.keys() - {*ignore}
         checker = _CallbackChecker(factory, folder, invariants, {*may_change}, {*keeps})
         found = checker.violations(kinds, sampled)
-        violations = [each for each in found if each.invariant in checker.invariants]
+        violations = [violation for violation in found if violation.invariant in checker.invariants]
     tried = tuple(checker.tried)
     if violations:
         raise CallbackError(checker.name, violations, tried)
@@ -232,7 +232,7 @@ class _CallbackChecker:
             complete = Scenario(kind)
             basic = list(check_invariants(self._run(complete, thorough=True)))
             yield from basic
-            if any(each.invariant in {"errors"} | {"leaks"} & self.invariants for each in basic):
+            if any(case.invariant in {"errors"} | {"leaks"} & self.invariants for case in basic):
                 continue  # all other runs would have the same violations
             usable.append(kind)
             single_step = Scenario(kind, epochs=1, batches=1, valid_batches=1)
@@ -246,8 +246,8 @@ class _CallbackChecker:
             if "resume" in self.invariants and kind != "eval":
                 yield from self._resume_violations(Scenario(kind, epochs=5))
         unusual = _UNUSUAL_FITS if "fit" in kinds else ()
-        for each in (*unusual, *(other for other in sampled if other.kind in usable)):
-            yield from self._check_scenario(each)
+        for scenario in (*unusual, *(sample for sample in sampled if sample.kind in usable)):
+            yield from self._check_scenario(scenario)
 
     def _check_scenario(self, scenario: Scenario) -> Iterator[Violation]:
         """Yield the violations in a run, which the callback may reject if it has no validation."""

@@ -164,7 +164,7 @@ class _FunctionAtPoint:
     def variables(self) -> list[tuple[str, Tensor]]:
         """The tensors with respect to which it is differentiated, with their names."""
         by_input = [(self.input_names[i], cast("Tensor", self.inputs[i])) for i in self.by]
-        return by_input + [(f"parameter '{each.name}'", each) for each in self.weights]
+        return by_input + [(f"parameter '{weight.name}'", weight) for weight in self.weights]
 
     def outputs(self) -> list[Tensor]:
         """Return the outputs that can be differentiated."""
@@ -280,9 +280,9 @@ class _Tolerance:
     def of(cls, x: Tensor, outputs: Sequence[Tensor], tolerance: float | None) -> "_Tolerance":
         """Return the tolerance for the least precise of the dtypes."""
         dtypes = [y.asnumpy().dtype for y in (x, *outputs)]
-        precision = max(float(np.finfo(each.name).eps) for each in dtypes)
+        precision = max(float(np.finfo(dtype.name).eps) for dtype in dtypes)
         if tolerance is None:
-            tolerance = max(_TOLERANCES[each.itemsize] for each in dtypes)
+            tolerance = max(_TOLERANCES[dtype.itemsize] for dtype in dtypes)
         step = float(np.cbrt(precision))
         scale = float(abs(_floats(x)).max(initial=0.0))
         return cls(step, tolerance, precision, [_floats(y) for y in outputs], scale)
@@ -312,17 +312,17 @@ class _Tolerance:
         """
         errors: list[float] = []
         sizes: list[float] = []
-        for each in (whole, half):
-            derived, measured = each.products(seeds, gradient)
+        for differences in (whole, half):
+            derived, measured = differences.products(seeds, gradient)
             errors.append(float(derived.sum() - measured.sum()))
             sizes.append(float(abs(derived).sum() + abs(measured).sum()))
         change = [x - y for x, y in zip(whole.jvp, half.jvp, strict=True)]
         bend = [x - y for x, y in zip(whole.mean, self.outputs, strict=True)]
         second = float(abs(_terms(bend, seeds)).sum()) / self.step**2
         rounding = 10 * self.precision * self.scale * second
-        rest = float(abs(_terms(change, seeds)).sum()) / 2 + rounding
+        remainder = float(abs(_terms(change, seeds)).sum()) / 2 + rounding
         error = (4 * errors[1] - errors[0]) / 3
-        return abs(error) <= self.relative * min(sizes) + self.absolute + rest
+        return abs(error) <= self.relative * min(sizes) + self.absolute + remainder
 
 
 def _check(function: _FunctionAtPoint, tolerance: float | None) -> None:

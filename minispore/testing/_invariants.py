@@ -70,14 +70,14 @@ class CallbackError(AssertionError):
     ) -> None:
         self.violations: tuple[Violation, ...] = tuple(violations)
         self.scenarios: tuple[Scenario, ...] = tuple(scenarios)
-        names = list(dict.fromkeys(each.invariant for each in violations))
+        names = list(dict.fromkeys(violation.invariant for violation in violations))
         lines = [f"The callback {name} violates {len(names)} of {len(INVARIANTS)} invariants."]
         for invariant in names:
-            cases = [each for each in violations if each.invariant == invariant]
-            simplest, others = cases[0].where, len({each.where for each in cases}) - 1
+            cases = [violation for violation in violations if violation.invariant == invariant]
+            simplest, others = cases[0].where, len({case.where for case in cases}) - 1
             more = f" (and {others} more runs)" if others else ""
             lines += ["", f"{invariant}: {INVARIANTS[invariant]}", f"  In {simplest}{more}:"]
-            lines += [f"    {each.message}" for each in cases if each.where == simplest][:5]
+            lines += [f"    {case.message}" for case in cases if case.where == simplest][:5]
         if self.scenarios:
             lines += ["", f"Tried: {_describe_scenarios(self.scenarios)}."]
         super().__init__("\n".join(lines))
@@ -168,12 +168,12 @@ def _describe_scenarios(scenarios: Sequence[Scenario]) -> str:
     '2 scenarios: train (epochs × steps: 1×3), eval (steps: 2)'
     """
     shapes: dict[str, set[str]] = {}
-    for each in scenarios:
-        if each.kind == "eval":
-            shapes.setdefault("eval (steps: ", set()).add(str(each.valid_batches or 0))
+    for scenario in scenarios:
+        if scenario.kind == "eval":
+            shapes.setdefault("eval (steps: ", set()).add(str(scenario.valid_batches or 0))
         else:
-            shape = f"{each.epochs}×{each.batches}"
-            shapes.setdefault(f"{each.kind} (epochs × steps: ", set()).add(shape)
+            shape = f"{scenario.epochs}×{scenario.batches}"
+            shapes.setdefault(f"{scenario.kind} (epochs × steps: ", set()).add(shape)
     kinds = [f"{label}{', '.join(sorted(shapes[label]))})" for label in shapes]
     return f"{len(scenarios)} scenarios: {', '.join(kinds)}"
 

@@ -246,5 +246,5 @@ def _learning_rates(context: RunContext) -> list[float]:
     optimizer = context.original_args().optimizer
     assert optimizer is not None, "it is the small model's run"
     rates = optimizer.get_lr()
-    each = (rates,) if isinstance(rates, Tensor) else rates
-    return [float(rate.asnumpy().reshape(-1)[0]) for rate in each]
+    all_rates = (rates,) if isinstance(rates, Tensor) else rates
+    return [float(rate.asnumpy().reshape(-1)[0]) for rate in all_rates]

@@ -237,5 +237,5 @@ class _FaultInjector(Callback):
             raise InjectedKill
 
 
-def _pluralize(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+def _pluralize(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

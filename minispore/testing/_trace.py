@@ -186,12 +186,12 @@ def _tree_lines(events: Sequence[Event]) -> Iterator[tuple[str, float]]:
     spans = {span.begin: span for span in _spans(events)}
     ends = {span.end for span in spans.values()}
     current = ""
-    # For each event around: its depth, and the levels of calls and of events that are nested in it.
-    around: list[tuple[int, int, int]] = []
+    # For each enclosing event: its depth, and the levels of calls and of events nested in it.
+    enclosing: list[tuple[int, int, int]] = []
     for index, event in enumerate(events):
-        while around and around[-1][0] >= event.depth:
-            around.pop()
-        level = event.depth if not around else around[-1][1 if event.source else 2]
+        while enclosing and enclosing[-1][0] >= event.depth:
+            enclosing.pop()
+        level = event.depth if not enclosing else enclosing[-1][1 if event.source else 2]
         if index in spans:
             span = spans[index]
             yield f"{'  ' * level}{span.name}", span.stop - event.start
@@ -203,7 +203,7 @@ def _tree_lines(events: Sequence[Event]) -> Iterator[tuple[str, float]]:
                 if f"_{unit}_" in event.name and number is not None:
                     name += f" {unit} {number}"
         inner = level + (index in spans or index in ends)
-        around.append((event.depth, inner + 1, level + 1))
+        enclosing.append((event.depth, inner + 1, level + 1))
         effects = ", ".join(_effects(event))
         yield f"{'  ' * inner}{name}{': ' * bool(effects)}{effects}", event.duration
 
@@ -282,10 +282,10 @@ def _spans(events: Sequence[Event]) -> Iterator[_Span]:
     """Yield the spans, each when it ends."""
     begun: list[int] = []
     for index, event in enumerate(events):
-        what, _, edge = event.name.rpartition("_")
+        span, _, edge = event.name.rpartition("_")
         while begun and events[begun[-1]].depth >= event.depth:
             begin = events[begun[-1]]
-            paired = (begin.depth, begin.name, "") == (event.depth, f"{what}_begin", event.source)
+            paired = (begin.depth, begin.name, "") == (event.depth, f"{span}_begin", event.source)
             if edge == "end" and paired:
                 yield _span(begin, begun.pop(), index, event.start + event.duration)
             else:

@@ -148,7 +148,7 @@ def tensors(
     types = dtypes() if dtype is None else dtype
     types = types if isinstance(types, st.SearchStrategy) else st.just(types)
     sizes = shapes() if shape is None else shape
-    return types.flatmap(lambda each: _tensors_of_dtype(each, sizes, special=special))
+    return types.flatmap(lambda drawn: _tensors_of_dtype(drawn, sizes, special=special))
 
 
 def broadcastable_tensors(
@@ -181,7 +181,7 @@ def broadcastable_tensors(
     )
     return broadcastable.flatmap(
         lambda drawn: st.tuples(
-            *(tensors(dtype, own, special=special) for own in drawn.input_shapes)
+            *(tensors(dtype, shape, special=special) for shape in drawn.input_shapes)
         )
     )
 

@@ -51,15 +51,15 @@ def test_help_texts_are_those_recorded() -> None:
 def test_the_reference_names_each_option_and_its_default() -> None:
     sections = re.split(r"^## ", REFERENCE.read_text("utf-8"), flags=re.MULTILINE)
     for command, text in help_texts().items():
-        for option, rest in OPTION.findall(text):
+        for option, description in OPTION.findall(text):
             if option in {"--help", "--version"}:
                 continue
             name = command.split()[1]
-            (section,) = (each for each in sections if re.match(rf"minispore .*\b{name}\b", each))
+            (section,) = (part for part in sections if re.match(rf"minispore .*\b{name}\b", part))
             assert f"`{option}" in section, (command, option)
             # Other cells describe what happens without the option.
             row = re.search(rf"^\| `{option}\b[^|]*\| `?([\w.-]+)`? \|", section, re.MULTILINE)
-            default = re.search(r"\(default: ([\w.-]+)\)", rest)
+            default = re.search(r"\(default: ([\w.-]+)\)", description)
             if row:
                 assert default, (command, option)
                 assert row[1] == default[1], (command, option)
@@ -75,8 +75,8 @@ NEEDED = {
 def test_help_texts_give_the_default_of_each_option() -> None:
     for command, text in help_texts().items():
         words = command.split()[1:]
-        for option, rest in OPTION.findall(text):
-            if default := re.search(r"\(default: ([\w.-]+)\)", rest):
+        for option, description in OPTION.findall(text):
+            if default := re.search(r"\(default: ([\w.-]+)\)", description):
                 arguments = parse([*words, *NEEDED.get(words[-1], ["1"])])
                 value = getattr(arguments, option[2:].replace("-", "_"))
                 assert str(value) == default[1], (command, option)

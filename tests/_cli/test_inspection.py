@@ -164,14 +164,14 @@ def test_folder_of_a_run_stands_for_its_newest_checkpoint(
     (tmp_path / "mnist-1_4.ckpt").touch()
     (tmp_path / newest.name).symlink_to(newest)
     Image.fromarray(generate(1, 3, "test")[0][0]).save(image := tmp_path / "digit.png")
-    for command, *rest in (("eval", "--data", digits), ("predict", image)):
-        expected = printed(capsys, command, newest, *rest)
-        assert printed(capsys, command, tmp_path, *rest) == expected
+    for command, *arguments in (("eval", "--data", digits), ("predict", image)):
+        expected = printed(capsys, command, newest, *arguments)
+        assert printed(capsys, command, tmp_path, *arguments) == expected
 
 
 def test_info_describes_each_file_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(printed(capsys, "info", run, "--json"))
-    assert [row["file"] for row in rows] == sorted(each.name for each in run.iterdir())
+    assert [row["file"] for row in rows] == sorted(file.name for file in run.iterdir())
     assert all(row["bytes"] == (run / row["file"]).stat().st_size for row in rows)
     (checkpoint,) = (row for row in rows if row["file"].endswith(".ckpt"))
     assert checkpoint["content"] == "the checkpoint after step 32 of epoch 1"

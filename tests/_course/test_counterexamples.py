@@ -130,7 +130,7 @@ def test_error_names_the_innermost_line_of_the_learners_file(files: list[str]) -
 
     with pytest.raises(KeyError) as caught:
         call(0)
-    own = [index for index, file in enumerate(files) if file == "lesson_01_a.py"]
-    expected = f" (line {own[-1] + 1}: ``)" if own else ""
+    positions = [index for index, file in enumerate(files) if file == "lesson_01_a.py"]
+    expected = f" (line {positions[-1] + 1}: ``)" if positions else ""
     assert describe_error(caught.value) == f"KeyError: 3{expected}"
     assert describe_error(ValueError()) == "ValueError"

@@ -76,17 +76,17 @@ def test_each_function_is_called_and_the_numbers_are_the_package_s(tmp_path: Pat
     """Solutions that are copies of the source give the same losses and predictions, bit for bit."""
     plain = trained(tmp_path / "nothing")
     fill(tmp_path / "all", *LESSONS)
-    own = trained(tmp_path / "all")
-    assert own.drawings == plain.drawings
+    full = trained(tmp_path / "all")
+    assert full.drawings == plain.drawings
     assert {whose for _, _, whose, _ in rows(plain)} == {"not yet yours"}
-    assert all(calls > 0 for *_, calls in rows(own)), own.lines[0]
-    assert {(number, name) for number, name, *_ in rows(own)} == {
+    assert all(calls > 0 for *_, calls in rows(full)), full.lines[0]
+    assert {(number, name) for number, name, *_ in rows(full)} == {
         (number, name)
         for number in LESSONS
         for name in lessons.lesson(number).exercise.tasks
         if number not in LOGS[:-1]
     }
-    assert [each.reached in "".join(own.lines) for each in MILESTONES] == [True] * len(MILESTONES)
+    assert [mark.reached in "".join(full.lines) for mark in MILESTONES] == [True] * len(MILESTONES)
     assert "The next milestone: automatic differentiation (lessons 1, 2, 3, 5)." in plain.lines
 
 

@@ -94,7 +94,7 @@ def test_parameters_are_those_that_a_callback_sees(chosen: Choices) -> None:
     assert [each.get("seen") for each in ends] == [None, *range(1, len(ends))]
 
 
-def own(body: str, hook: str = "on_train_step_end(self, run_context)") -> Choices:
+def with_hook(body: str, hook: str = "on_train_step_end(self, run_context)") -> Choices:
     """Return choices with a class whose hook has this body."""
     code = f"class Own(Callback):\n    def {hook}:\n        {body}\n"
     return {**DEFAULT, "callbacks": "Own()", "code": code, "validation": False}
@@ -103,10 +103,10 @@ def own(body: str, hook: str = "on_train_step_end(self, run_context)") -> Choice
 @pytest.mark.parametrize(
     ("chosen", "violated"),
     [
-        (own("print(1, end='')"), {"output"}),
-        (own("run_context.original_args().cur_step_num = 1"), {"bookkeeping"}),
-        (own("__import__('numpy').random.rand()"), {"random"}),
-        (own("pass"), set[str]()),
+        (with_hook("print(1, end='')"), {"output"}),
+        (with_hook("run_context.original_args().cur_step_num = 1"), {"bookkeeping"}),
+        (with_hook("__import__('numpy').random.rand()"), {"random"}),
+        (with_hook("pass"), set[str]()),
         (DEFAULT, {"reuse", "resume"}),
     ],
 )
@@ -153,7 +153,7 @@ def test_wrong_code_is_reported_without_a_traceback(
 
 
 def test_error_in_a_hook_ends_the_run_and_is_reported() -> None:
-    outcome = play(own("1 / 0"))
+    outcome = play(with_hook("1 / 0"))
     (run,) = outcome.runs
     assert run.error.startswith("line 3 of your code: ZeroDivisionError: division by zero\n")
     assert (run.is_sentence, run.trace[0].raised) == (False, "ZeroDivisionError")
@@ -162,7 +162,7 @@ def test_error_in_a_hook_ends_the_run_and_is_reported() -> None:
 
 def test_run_that_does_not_begin_is_reported() -> None:
     """`Model.fit` rejects hooks of MindSpore 1.x."""
-    chosen: Choices = {**own("pass", hook="step_end(self, run_context)"), "validation": True}
+    chosen: Choices = {**with_hook("pass", hook="step_end(self, run_context)"), "validation": True}
     (run,) = play(chosen).runs
     assert (run.events, run.is_sentence) == ([], False)
     text = answered(chosen)
@@ -173,7 +173,7 @@ def test_run_that_does_not_begin_is_reported() -> None:
 
 
 def test_interrupt_that_a_hook_raises_is_reported() -> None:
-    outcome = play(own("raise KeyboardInterrupt"))
+    outcome = play(with_hook("raise KeyboardInterrupt"))
     assert outcome.runs[0].error.startswith("line 3 of your code: KeyboardInterrupt")
     assert outcome.verdicts[0].text.startswith("It could not be checked: line 3 of your code: Key")
 
@@ -213,7 +213,7 @@ def test_outcome_says_whether_the_events_are_a_sentence() -> None:
     assert "<p>14 events, <strong>a sentence</strong> of" in answered(chosen)
     text = answered({**chosen, "fault": "exception"})
     assert "<p>6 events, until InjectedError <strong>cut the sentence off</strong>" in text
-    caught = own("return kind is not None", hook="__exit__(self, kind, *_)")
+    caught = with_hook("return kind is not None", hook="__exit__(self, kind, *_)")
     with patch.object(playground, "check_callback", return_value=()):
         text = answered({**caught, "fault": "exception"})
     assert "<p>6 events, <strong>no sentence</strong> of" in text
@@ -243,7 +243,7 @@ def test_only_the_beginning_of_a_long_run_is_drawn() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_what_is_printed_is_escaped(text: str) -> None:
     with patch.object(playground, "check_callback", return_value=()):
-        page = answered(own(f"print({f'<script>{text}</script>'!r})"))
+        page = answered(with_hook(f"print({f'<script>{text}</script>'!r})"))
     assert "<script>" not in page
     assert "<script>" not in answered({**DEFAULT, "code": "raise ValueError('<script>')"})
 

@@ -27,11 +27,11 @@ class Disguise(ast.NodeTransformer):
     def __init__(self, tree: ast.AST, suffix: str) -> None:
         nodes = list(ast.walk(tree))
         self.suffix = suffix
-        self.own = {each.arg for each in nodes if isinstance(each, ast.arg)}
-        self.own |= {
-            each.id
-            for each in nodes
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        self.names = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        self.names |= {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
@@ -39,7 +39,7 @@ class Disguise(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id += self.suffix if node.id in self.own else ""
+        node.id += self.suffix if node.id in self.names else ""
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:

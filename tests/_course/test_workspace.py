@@ -45,10 +45,10 @@ def learn(*arguments: str, folder: Path | None = None, status: int = 0) -> str:
 
 def test_lesson_continues_own_file_if_it_is_solved(tmp_path: Path) -> None:
     """Otherwise it continues minispore's solution, which the check allows."""
-    own = "class RunLog:\n    losses = []\n"
+    code = "class RunLog:\n    losses = []\n"
     learn("start", "9", folder=tmp_path)
     file = tmp_path / "lesson_09_observe.py"
-    file.write_text(file.read_text("utf-8") + own, "utf-8")
+    file.write_text(file.read_text("utf-8") + code, "utf-8")
     learn("start", "10", folder=tmp_path)
     started = (tmp_path / "lesson_10_decide.py").read_text("utf-8")
     exercise = lessons.lesson(10).exercise
@@ -59,7 +59,7 @@ def test_lesson_continues_own_file_if_it_is_solved(tmp_path: Path) -> None:
 
     Workspace(tmp_path).record_check(9, passed=True)
     learn("reset", "10", folder=tmp_path)
-    assert (tmp_path / "lesson_10_decide.py").read_text("utf-8") == f"{exercise_file(10)}\n{own}"
+    assert (tmp_path / "lesson_10_decide.py").read_text("utf-8") == f"{exercise_file(10)}\n{code}"
 
 
 class LearnerFolder(RuleBasedStateMachine):

@@ -53,9 +53,9 @@ class Case:
 def scores_and_labels(draw: st.DrawFn, min_classes: int = 1) -> Inputs:
     """Draw scores (N, C, …) and class indices (N, …)."""
     samples, classes = draw(SAMPLES), draw(st.integers(min_classes, 6))
-    rest = draw(st.sampled_from([(), (1,), (2,), (2, 3)]))
-    labels = draw(arrays((samples, *rest), classes - 1)).astype(np.int32)
-    return draw(arrays((samples, classes, *rest), 8, 8)).astype(np.float32), labels
+    trailing = draw(st.sampled_from([(), (1,), (2,), (2, 3)]))
+    labels = draw(arrays((samples, *trailing), classes - 1)).astype(np.int32)
+    return draw(arrays((samples, classes, *trailing), 8, 8)).astype(np.float32), labels
 
 
 @st.composite

@@ -35,8 +35,8 @@ def test_rates_are_related(inputs: Inputs) -> None:
         undefined = np.isnan(one) or np.isnan(other)
         return bool(undefined or np.isclose(one, other, rtol=1e-9, atol=1e-12))
 
-    for share, rest in (("tpr", "fnr"), ("tnr", "fpr"), ("ppv", "fdr"), ("npv", "for")):
-        assert same(rate(rest), 1 - rate(share))
+    for share, complement in (("tpr", "fnr"), ("tnr", "fpr"), ("ppv", "fdr"), ("npv", "for")):
+        assert same(rate(complement), 1 - rate(share))
     assert same(rate("bm"), rate("tpr") + rate("tnr") - 1)
     assert same(rate("mk"), rate("ppv") + rate("npv") - 1)
     assert same(rate("fm") ** 2, rate("ppv") * rate("tpr"))
@@ -80,7 +80,7 @@ def test_synonyms_are_equal_and_others_are_not() -> None:
         }
         for names in NAMES
     ]
-    assert all(len(each) == 1 for each in values)
+    assert all(len(distinct) == 1 for distinct in values)
     assert len(set[float]().union(*values)) == len(NAMES)
 
 

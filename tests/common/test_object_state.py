@@ -46,8 +46,8 @@ def test_state_is_read_without_a_call_of_the_users_code(
     named = {} if slots is None else {"__slots__": slots}
     kind = type("Own", (base,), {**methods, **named})
     value = kind()
-    own = [name.replace("__b", "_Own__b") for name in slots or () if name != "__dict__"]
-    for name in own:
+    slot_names = [name.replace("__b", "_Own__b") for name in slots or () if name != "__dict__"]
+    for name in slot_names:
         object.__setattr__(value, name, 1)
     has_dict = slots is None or "__dict__" in slots or "__dict__" in dir(base)
     if has_dict:
@@ -56,7 +56,7 @@ def test_state_is_read_without_a_call_of_the_users_code(
     assert state is not None
     assert dict(state.attributes) == ({"c": 2} if has_dict else {})
     assert {name: read_field(value, name) for name in state.fields} == {
-        **dict.fromkeys(own, 1),
+        **dict.fromkeys(slot_names, 1),
         **({"default_factory": None} if base is defaultdict else {}),
     }
     assert (state.items is value) is issubclass(base, dict | list | tuple | set | frozenset)
@@ -77,5 +77,5 @@ def test_hidden_state_is_recognized(
 ) -> None:
     assert state_of(make(*arguments)) is None
     if isinstance(make, type) and make not in (MappingProxyType, threading.Lock):
-        own = type("Own", (make,), {"__slots__": ("a",)} if make is not ValueError else {})
-        assert state_of(own(*arguments)) is None
+        subclass = type("Own", (make,), {"__slots__": ("a",)} if make is not ValueError else {})
+        assert state_of(subclass(*arguments)) is None

@@ -54,8 +54,8 @@ def test_parallel_option_is_the_launchers_or_the_last_value(steps: list[object])
             launched: dict[str, object] = {"global_rank": rank, "device_num": size}
             for name, value in launched.items():
                 if chosen.get(name, value) != value:
-                    said = contradiction(name, value, chosen[name])
-                    with pytest.raises(ValueError, match=f"^{said}$"):
+                    expected = contradiction(name, value, chosen[name])
+                    with pytest.raises(ValueError, match=f"^{expected}$"):
                         set_world_info(rank, size)
                     break
             else:
@@ -65,8 +65,8 @@ def test_parallel_option_is_the_launchers_or_the_last_value(steps: list[object])
             options = cast("dict[str, object]", step)
             for name, value in options.items():
                 if world.get(name, value) != value:
-                    said = contradiction(name, world[name], value)
-                    with pytest.raises(ValueError, match=f"^{said}$"):
+                    expected = contradiction(name, world[name], value)
+                    with pytest.raises(ValueError, match=f"^{expected}$"):
                         ms.set_auto_parallel_context(**options)
                     break
             else:

@@ -215,7 +215,7 @@ DATASET_SEED = ("program", "dataset_seed")
 
 
 @pytest.mark.parametrize(
-    ("path", "bad", "said"),
+    ("path", "bad", "reason"),
     [
         (("numpy",), None, "TypeError"),
         (("numpy", "bit_generator"), "PCG64", "ValueError"),
@@ -234,7 +234,7 @@ DATASET_SEED = ("program", "dataset_seed")
     ],
 )
 def test_damaged_state_raises_and_changes_nothing(
-    path: tuple[str, ...], bad: object, said: str
+    path: tuple[str, ...], bad: object, reason: str
 ) -> None:
     wrong = damaged(path, bad)
     set_seed(5)
@@ -242,7 +242,7 @@ def test_damaged_state_raises_and_changes_nothing(
     state = get_rng_state()
     with pytest.raises(ValueError, match="The random state cannot be set: ") as raised:
         set_rng_state(wrong)
-    assert str(raised.value).startswith(f"The random state cannot be set: {said}")
+    assert str(raised.value).startswith(f"The random state cannot be set: {reason}")
     assert str(raised.value).endswith(").")
     drawn = everything_drawn()
     set_rng_state(state)

@@ -286,10 +286,10 @@ SETTINGS: dict[str, Callable[[int], ds.Dataset]] = {
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_state_of_other_settings_is_rejected(kind: str) -> None:
-    for saved, own in product((0, 1), repeat=2):
+    for saved, current in product((0, 1), repeat=2):
         state = SETTINGS[kind](saved).create_tuple_iterator().state_dict()
-        iterator = SETTINGS[kind](own).create_tuple_iterator()
-        if saved == own:
+        iterator = SETTINGS[kind](current).create_tuple_iterator()
+        if saved == current:
             iterator.load_state_dict(state)
         else:
             with pytest.raises(ValueError, match="that of another dataset"):

@@ -29,15 +29,15 @@ def test_excess_batches_are_dropped_and_missing_ones_empty(
 ) -> None:
     data = shard_evenly(shard(number, 0).batch(batch), lambda _size, _drop: agreed)
     assert len(data) == agreed
-    own = ROWS[number::3]
+    shard_rows = ROWS[number::3]
     iterator = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
     for _ in range(2):
         actual = [each for (each,) in iterator]
         assert len(actual) == agreed
-        for i, each in enumerate(actual):
-            expected = own[i * batch : (i + 1) * batch]
-            assert (each.shape, each.dtype) == (expected.shape, expected.dtype)
-            np.testing.assert_array_equal(each, expected)
+        for i, actual_batch in enumerate(actual):
+            expected = shard_rows[i * batch : (i + 1) * batch]
+            assert (actual_batch.shape, actual_batch.dtype) == (expected.shape, expected.dtype)
+            np.testing.assert_array_equal(actual_batch, expected)
 
 
 def test_only_sharded_batches_are_agreed_on() -> None:

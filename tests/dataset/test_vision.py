@@ -17,28 +17,28 @@ sizes = st.tuples(sides, sides)
 seeds = st.integers(0, 2**32 - 1)
 
 
-@given(own=sizes, shorter=sides)
-def test_single_size_is_the_shorter_side(own: tuple[int, int], shorter: int) -> None:
-    image = np.arange(own[0] * own[1], dtype=np.uint8).reshape(own)
+@given(source=sizes, shorter=sides)
+def test_single_size_is_the_shorter_side(source: tuple[int, int], shorter: int) -> None:
+    image = np.arange(source[0] * source[1], dtype=np.uint8).reshape(source)
     resize = Resize(shorter, Inter.NEAREST)
     assert min(resize(image).shape) == shorter
     np.testing.assert_array_equal(resize(image.T), resize(image).T)
 
 
 @pytest.mark.parametrize("interpolation", Inter)
-@given(seed=seeds, own=sizes, size=sizes, dtype=st.sampled_from(["u1", "f4", "f8"]))
+@given(seed=seeds, source=sizes, size=sizes, dtype=st.sampled_from(["u1", "f4", "f8"]))
 def test_resize_properties(
-    interpolation: Inter, seed: int, own: tuple[int, int], size: tuple[int, int], dtype: str
+    interpolation: Inter, seed: int, source: tuple[int, int], size: tuple[int, int], dtype: str
 ) -> None:
-    block = np.random.default_rng(seed).integers(0, 256, (3, *own, 2)).astype(dtype)
+    block = np.random.default_rng(seed).integers(0, 256, (3, *source, 2)).astype(dtype)
     resize = Resize(size, interpolation)
-    each: list[Any] = [resize(image) for image in block]
+    one_by_one: list[Any] = [resize(image) for image in block]
     together = resize.batched(block.copy())
     assert together.dtype == block.dtype
-    np.testing.assert_array_equal(together, np.stack(each))
+    np.testing.assert_array_equal(together, np.stack(one_by_one))
     np.testing.assert_array_equal(resize(block[0, ..., 0]), together[0, ..., 0])
     # Resizing to the same size changes nothing; interpolation stays within the range of values.
-    np.testing.assert_array_equal(Resize(own, interpolation)(block[0]), block[0])
+    np.testing.assert_array_equal(Resize(source, interpolation)(block[0]), block[0])
     assert block.min() - 1e-3 <= together.min()
     assert together.max() <= block.max() + 1e-3
 
@@ -125,11 +125,11 @@ def test_rotations_by_quarters_and_between_pixels(
 extents = st.floats(1e-6, 1e3)
 
 
-@given(own=sizes, size=sizes, scale=st.tuples(extents, extents), ratio=st.tuples(extents, extents))
+@given(old=sizes, size=sizes, scale=st.tuples(extents, extents), ratio=st.tuples(extents, extents))
 def test_random_part_of_any_area_and_ratio_is_resized(
-    own: tuple[int, int], size: tuple[int, int], scale: tuple[float, ...], ratio: tuple[float, ...]
+    old: tuple[int, int], size: tuple[int, int], scale: tuple[float, ...], ratio: tuple[float, ...]
 ) -> None:
     """If no such part fits, the nearest one is taken."""
     (least, most), (low, high) = sorted(scale), sorted(ratio)
     crop = vision.RandomResizedCrop(size, (least, most), (low, high))
-    assert np.asarray(crop(np.ones((*own, 3), np.uint8))).tolist() == np.ones((*size, 3)).tolist()
+    assert np.asarray(crop(np.ones((*old, 3), np.uint8))).tolist() == np.ones((*size, 3)).tolist()

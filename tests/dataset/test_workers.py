@@ -303,7 +303,7 @@ class WithClassAttribute(Augmented):
     shared: object = None
 
     @classmethod
-    def own(cls, x: object) -> object:
+    def transform(cls, x: object) -> object:
         return augment(x, cls.shared)
 
     @staticmethod
@@ -316,25 +316,25 @@ def refers_by_a_global_variable(x: object) -> object:
 
 
 def with_default(rng: object) -> object:
-    def own(x: object, rng: object = rng) -> object:
+    def transform(x: object, rng: object = rng) -> object:
         return augment(x, rng)
 
-    return own
+    return transform
 
 
 def with_keyword_default(rng: object) -> object:
-    def own(x: object, *, rng: object = rng) -> object:
+    def transform(x: object, *, rng: object = rng) -> object:
         return augment(x, rng)
 
-    return own
+    return transform
 
 
 def with_attribute(rng: object) -> object:
-    def own(x: object) -> object:
+    def transform(x: object) -> object:
         return x
 
-    vars(own)["rng"] = rng
-    return own
+    vars(transform)["rng"] = rng
+    return transform
 
 
 REFERENCES: dict[str, Callable[[Any], object]] = {
@@ -354,7 +354,7 @@ REFERENCES: dict[str, Callable[[Any], object]] = {
     "item": lambda rng: partial(augment, {"rng": [rng]}),
     "bound method": lambda rng: Augmented(rng).__call__,
     "class attribute": lambda _: WithClassAttribute(None).__call__,
-    "class method": lambda _: WithClassAttribute.own,
+    "class method": lambda _: WithClassAttribute.transform,
     "static method": lambda _: WithClassAttribute.static,
 }
 

@@ -17,8 +17,8 @@ LIMIT = 120
 
 def mpiexec() -> str | None:
     """Return the path of mpiexec: that of this Python's environment, or one on PATH."""
-    own = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
-    return own or shutil.which("mpiexec")
+    in_environment = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+    return in_environment or shutil.which("mpiexec")
 
 
 needs_mpi = pytest.mark.skipif(

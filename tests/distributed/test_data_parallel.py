@@ -165,10 +165,10 @@ def test_data_parallel_example_reads_digits(tmp_path: Path) -> None:
     assert len(percents) == 1
     assert float(percents[0]) > 70
     page = (ROOT / "docs" / "howto" / "data_parallel.md").read_text("utf-8")
-    said = re.findall(r"^2 processes read (\d+\.\d)% of the digits$", page, re.MULTILINE)
-    assert len(said) == 1
+    documented = re.findall(r"^2 processes read (\d+\.\d)% of the digits$", page, re.MULTILINE)
+    assert len(documented) == 1
     # Rounding errors differ between machines.
-    assert abs(float(percents[0]) - float(said[0])) < 5
+    assert abs(float(percents[0]) - float(documented[0])) < 5
     assert {file.name for file in (tmp_path / "data_parallel").glob("*.ckpt")} == {
         f"net-{epoch}_32.ckpt" for epoch in (1, 2, 3)
     }

@@ -29,7 +29,7 @@ class Step(Protocol):
     """The attributes of `Step` in docs/scripts/libraries.py."""
 
     name: str
-    around: tuple[str, ...]
+    enclosing: tuple[str, ...]
 
 
 SCRIPT = load_script(SCRIPTS / "libraries.py")
@@ -95,26 +95,26 @@ trees = st.recursive(
 
 
 def flat(
-    tree: object, around: tuple[str, ...], number: Iterator[int]
+    tree: object, enclosing: tuple[str, ...], number: Iterator[int]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the events of a tree, with the begin hooks around each."""
     if isinstance(tree, str):
-        yield tree, around
+        yield tree, enclosing
         return
     kind, inside = cast("tuple[str, list[object]]", tree)
     span = f"span{next(number)}"
     begin = kind.format(span)
-    yield begin, around
-    for each in inside:
-        yield from flat(each, (*around, begin), number)
-    yield KINDS[kind].format(span), around
+    yield begin, enclosing
+    for child in inside:
+        yield from flat(child, (*enclosing, begin), number)
+    yield KINDS[kind].format(span), enclosing
 
 
 @given(trees)
 def test_steps_have_the_begin_hooks_around_them(tree: object) -> None:
     events = list(flat(tree, (), count()))
     steps = cast("list[Step]", SCRIPT.steps([*(name for name, _ in events), "returns"]))
-    assert [(step.name, step.around) for step in steps] == events
+    assert [(step.name, step.enclosing) for step in steps] == events
 
 
 @given(trees, st.data())
@@ -127,9 +127,9 @@ def test_hooks_after_an_exception_end_the_spans_that_it_left(
     computed = [i for i, (name, _) in enumerate(events) if name == "train"]
     assume(computed)
     at = data.draw(st.sampled_from(computed))
-    around = events[at][1]
-    later = flat(("on_{}_start", [data.draw(trees)]), around, number)
-    ends = [end_of(begin) for begin in reversed(around)]
+    enclosing = events[at][1]
+    later = flat(("on_{}_start", [data.draw(trees)]), enclosing, number)
+    ends = [end_of(begin) for begin in reversed(enclosing)]
     names = [name for name, _ in [*events[: at + 1], ("raises Error", ()), *later]]
     cell = SCRIPT.hooks_after([*names, *ends, "raises Error"])
     assert cell == ("<br>".join(f"`{end}`" for end in ends) or "–")
@@ -144,7 +144,7 @@ def end_of(begin: str) -> str:
 def test_on_exception_is_called_when_the_spans_are_left() -> None:
     events = ["__enter__", "before_run", "train", "raises Error", "on_exception", "__exit__"]
     steps = cast("list[Step]", SCRIPT.steps([*events, "raises Error"]))
-    assert [step.around for step in steps[-2:]] == [("__enter__",), ()]
+    assert [step.enclosing for step in steps[-2:]] == [("__enter__",), ()]
 
 
 def test_page_has_a_drawing_and_a_column_for_each_library() -> None:

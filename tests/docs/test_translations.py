@@ -212,7 +212,7 @@ def test_translation_that_is_behind_says_so(folder: Path) -> None:
 
 LITERAL = r'"((?:[^"\\]|\\.)*)"'
 # In the worker, the texts of messages.
-SAID = re.compile(
+SHOWN = re.compile(
     rf"\bsay\(\s*{LITERAL}|(?:state|lost): {LITERAL}|failure\(\s*{LITERAL}|"
     rf"lacking\.\w+ = \[?{LITERAL}|lacking\[lack\] \?\? {LITERAL}"
 )
@@ -221,8 +221,8 @@ SAID = re.compile(
 def test_every_word_of_the_scripts_has_a_translation() -> None:
     texts = [(DOCS / "assets" / name).read_text("utf-8") for name in ("run.js", "exercise.js")]
     texts.append((DOCS / "assets" / "run-worker.js").read_text("utf-8"))
-    said = {"".join(match) for text in texts for match in SAID.findall(text)} - {""}
-    assert said == set(languages.WORDS["scripts"])
+    shown = {"".join(match) for text in texts for match in SHOWN.findall(text)} - {""}
+    assert shown == set(languages.WORDS["scripts"])
 
 
 def test_translated_words_have_the_same_values() -> None:
@@ -250,9 +250,9 @@ def test_chinese_readme_has_the_commands_programs_and_links_of_the_english_one()
         assert (kind_zh, text_zh) == (kind, translate(text, "zh") if is_feedback else text)
     link = re.compile(r"\]\(([^)]+)\)")
     for target, target_zh in zip(link.findall(english), link.findall(chinese), strict=True):
-        own = target.replace(".md", ".zh.md")
-        has_own = (DOCS.parent / own).is_file() and target not in READMES
-        assert target_zh == (READMES[0] if target == READMES[1] else own if has_own else target)
+        zh = target.replace(".md", ".zh.md")
+        has_zh = (DOCS.parent / zh).is_file() and target not in READMES
+        assert target_zh == (READMES[0] if target == READMES[1] else zh if has_zh else target)
         assert (DOCS.parent / target_zh).exists()
     assert english.count("\n|") == chinese.count("\n|")
     assert english.count("\n## ") == chinese.count("\n## ")

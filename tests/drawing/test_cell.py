@@ -17,12 +17,12 @@ def test_each_cell_has_a_box_with_its_repr(cell: nn.Cell) -> None:
     picture = read(draw_cell(cell))
     cells = list(cell.cells_and_names())
     assert len(picture.boxes) == len(cells)
-    for (path, each), said, texts in zip(cells, picture.boxes, picture.texts, strict=True):
-        assert said.startswith(f"{path or 'whole'}; ")
-        assert type(each).__name__ in texts[0]
-        assert each.extend_repr() in " ".join(texts)
-        for name, parameter in each.parameters_and_names(expand=False):
-            assert f"{name} {parameter.shape}: {parameter.size}" in said
+    for (path, part), box, texts in zip(cells, picture.boxes, picture.texts, strict=True):
+        assert box.startswith(f"{path or 'whole'}; ")
+        assert type(part).__name__ in texts[0]
+        assert part.extend_repr() in " ".join(texts)
+        for name, parameter in part.parameters_and_names(expand=False):
+            assert f"{name} {parameter.shape}: {parameter.size}" in box
     total = sum(parameter.size for parameter in cell.get_parameters())
     assert f"{total} parameter" in picture.boxes[0]
 
@@ -51,8 +51,8 @@ def test_boxes_are_nested_like_cells(net: nn.Cell) -> None:
         for i, child in enumerate(children):
             assert rects[path].contains(rects[child], margin=4)
             assert not any(rects[child].overlaps(rects[other]) for other in children[:i])
-            own = [text.rect for text in picture.drawn_boxes[list(rects).index(path)].texts]
-            assert not any(rects[child].overlaps(text) for text in own)
+            labels = [text.rect for text in picture.drawn_boxes[list(rects).index(path)].texts]
+            assert not any(rects[child].overlaps(text) for text in labels)
         if isinstance(cell, nn.SequentialCell):
             arrows += itertools.pairwise(children)
     assert sorted(arrows_of(picture, rects)) == sorted(arrows)

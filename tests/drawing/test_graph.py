@@ -33,7 +33,7 @@ def inputs_of(program: Program) -> list[Tensor]:
     return [Tensor(rng.normal(size=shape)) for shape in program.shapes]
 
 
-def said(name: str, value: Tensor, gradient: Tensor) -> str:
+def box_text(name: str, value: Tensor, gradient: Tensor) -> str:
     return f"{name}: value {value_of(value._data)}, {gradient_of(gradient._data)}"
 
 
@@ -44,7 +44,7 @@ def operations_of(node: Node | None) -> set[Node]:
     return {node}.union(*(operations_of(parent) for parent in node.parents))
 
 
-def lies_well(picture: Picture) -> None:
+def check_layout(picture: Picture) -> None:
     """Check that boxes lie apart, texts in boxes, and edges between the boxes they belong to."""
     check_texts(picture)
     for i, box in enumerate(picture.drawn_boxes):
@@ -107,12 +107,12 @@ def described_uses(picture: Picture) -> Iterator[tuple[str, str]]:
 @given(programs())
 def test_each_operation_and_each_use_is_drawn(program: Program) -> None:
     inputs = inputs_of(program)
-    what = record_graph(program.on_tensors, inputs, {})
-    made = operations_of(cast("Variable", what.output)._node)
-    if not what.operations:
+    recorded = record_graph(program.on_tensors, inputs, {})
+    made = operations_of(cast("Variable", recorded.output)._node)
+    if not recorded.operations:
         return
     picture = read(draw_graph(program.on_tensors, *inputs))
-    lies_well(picture)
+    check_layout(picture)
     has_styles_of_kinds(picture)
     names = Counter(box.partition(":")[0] for box in picture.boxes)
     del names["constant"]
@@ -130,9 +130,9 @@ def test_drawn_gradients_equal_grad(program: Program) -> None:
         return
     boxes = read(draw_graph(program.on_tensors, *inputs)).boxes
     gradients = grad(program.on_tensors, tuple(range(len(inputs))))(*inputs)
-    each = [gradients] if isinstance(gradients, Tensor) else gradients
-    for i, (x, gradient) in enumerate(zip(inputs, each, strict=True)):
-        assert said(f"inputs[{i}]", x, gradient) in boxes
+    by_input = [gradients] if isinstance(gradients, Tensor) else gradients
+    for i, (x, gradient) in enumerate(zip(inputs, by_input, strict=True)):
+        assert box_text(f"inputs[{i}]", x, gradient) in boxes
 
 
 @no_overflow
@@ -305,7 +305,7 @@ def test_a_large_graph_is_drawn_by_cells() -> None:
     picture = read(draw_graph(net, X))
     gradient = grad(net)(X)
     assert all(float(box.attributes["rx"]) < 5 for box in picture.drawn_boxes[1:])
-    assert picture.boxes[0] == said("x", X, gradient)
+    assert picture.boxes[0] == box_text("x", X, gradient)
     assert [box.partition(":")[0] for box in picture.boxes[1:]] == [
         f"parts.{i} Part, 2 parameters" for i in range(3)
     ]

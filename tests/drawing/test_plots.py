@@ -164,8 +164,8 @@ def test_own_elements_and_copies_of_each_operand_are_drawn(
         assert len(set(places)) == size
         written = [int(text.text or "") for text in texts]
         assert written == np.broadcast_to(operand, shapes.result_shape).flatten().tolist()
-        own = [value for value, rect in zip(written, rects, strict=True) if "style" in rect.attrib]
-        assert own == operand.flatten().tolist()
+        originals = [n for n, rect in zip(written, rects, strict=True) if "style" in rect.attrib]
+        assert originals == operand.flatten().tolist()
         assert taken[-2].text == str(operand.shape)
         axes = map(int, re.findall(r"\d+", taken[-1].text or ""))
         summed = np.ones(shapes.result_shape).sum(axis=tuple(axes), keepdims=True)

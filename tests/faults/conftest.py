@@ -18,9 +18,9 @@ Baseline = Callable[[str], tuple[Run, dict[str, bytes]]]
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     if os.name == "nt":
         pytest.skip("POSIX only")
-    each = KINDS[request.param](tmp_path)
-    yield each
-    each.close()
+    medium = KINDS[request.param](tmp_path)
+    yield medium
+    medium.close()
 
 
 @pytest.fixture(scope="session")

@@ -59,10 +59,10 @@ def test_repeatedly_killed_training_ends_with_equal_results(
     rng = random.Random()
     seconds = baseline(kind)[0].seconds
     logs: list[KillRun] = []
-    while (left := KILLS - sum(log.kills for log in logs)) > 0:
+    while (missing := KILLS - sum(log.kills for log in logs)) > 0:
         folder = tmp_path / str(len(logs))
         within = seconds * (1 if number == signal.SIGINT else rng.choice((0.1, 0.3, 1)))
-        logs.append(run_with_kills(fork_server, kind, folder, rng, left, within, number))
+        logs.append(run_with_kills(fork_server, kind, folder, rng, missing, within, number))
         check(kind, folder, logs[-1], baseline)
     print(
         f"{kind}: {sum(log.kills for log in logs)} kills in {len(logs)} trainings, all with the "

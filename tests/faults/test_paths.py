@@ -38,7 +38,7 @@ def test_removed_folder_is_recreated(tmp_path: Path, saver: str) -> None:
         warnings.simplefilter("always")
         run_training([Remove(folder), callback])
     # An event file that existed is not created again, and each lost summary is a warning.
-    assert all("a summary was lost" in str(each.message) for each in caught)
+    assert all("a summary was lost" in str(warning.message) for warning in caught)
     lost = saver == "landscape" and not any(folder.glob("*events*"))
     assert bool(caught) == lost
     if saver != "OnRequestExit":

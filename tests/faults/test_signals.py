@@ -39,7 +39,7 @@ def test_stop_request_saves_a_resumable_checkpoint(
     assert (stopped.status, stopped.errors, stopped.end) == (0, "", "stopped")
     assert check_files(tmp_path) == (0, 0)
     assert list(output_files(tmp_path)) == ["rank_0/Net_train.ckpt"]
-    rest = fork_server.run("request", tmp_path)
-    assert rest.end == complete.end
-    assert stopped.lines + rest.lines == complete.lines
+    resumed = fork_server.run("request", tmp_path)
+    assert resumed.end == complete.end
+    assert stopped.lines + resumed.lines == complete.lines
     assert output_files(tmp_path) == {}

@@ -55,7 +55,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Maker]:
     assert {path: path.stat().st_mode for path in made} == made
 
 
-@pytest.mark.parametrize("reader", [each for each in READERS if each.refuses], ids=str)
+@pytest.mark.parametrize("reader", [reader for reader in READERS if reader.refuses], ids=str)
 def test_readers_do_not_block_on_fifo(tmp_path: Path, make: Maker, reader: Reader) -> None:
     path = tmp_path / reader.file
     make(path)

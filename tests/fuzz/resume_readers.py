@@ -85,8 +85,8 @@ def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> b
     """Return a file with this text as its training state, and with a valid checksum."""
     _, others = parts(seeds(backup=backup)[0])
     state = text.decode(errors="surrogateescape" if not safetensors else "replace")
-    own = {name: v for name, v in others.items() if name.startswith(ENTRY)}
-    arrays = {name: v for name, v in own.items() if not isinstance(v, str)}
+    entries = {name: v for name, v in others.items() if name.startswith(ENTRY)}
+    arrays = {name: v for name, v in entries.items() if not isinstance(v, str)}
     whole = f"{_checksum(state, arrays):08x} {state}"
     entry: Value = np.frombuffer(whole.encode(), np.uint8) if safetensors else whole
     file = BytesIO()

@@ -133,7 +133,7 @@ def calls(function: Function, *args: object, times: int = 5) -> list[object]:
     return results
 
 
-def around(change: Callable[[], object], function: Function, *args: object) -> list[object]:
+def rerun(change: Callable[[], object], function: Function, *args: object) -> list[object]:
     """Return the results of calls before and after a change."""
     before = calls(function, *args)
     change()
@@ -183,21 +183,21 @@ def input_is_a_weight(decorate: Decorator) -> object:
 
 def loaded_between_steps(decorate: Decorator) -> object:
     weight = Parameter(X.copy(), name="weight")
-    return around(lambda: weight.set_data(X * 2), decorate(lambda x: x * weight), X)
+    return rerun(lambda: weight.set_data(X * 2), decorate(lambda x: x * weight), X)
 
 
 def requires_grad_switched(decorate: Decorator) -> object:
     weight = Parameter(X.copy(), name="weight")
     gradient = ms.grad(lambda x: x * weight, None, weight)
     f = decorate(lambda x: gradient(x))
-    return around(lambda: setattr(weight, "requires_grad", False), f, X)
+    return rerun(lambda: setattr(weight, "requires_grad", False), f, X)
 
 
 def attribute_changed(decorate: Decorator) -> object:
     ms.set_seed(1)
     net = Net()
     x = Tensor(np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(2, 4))
-    return around(lambda: setattr(net, "scale", 3.0), decorate(lambda x: net.construct(x)), x)
+    return rerun(lambda: setattr(net, "scale", 3.0), decorate(lambda x: net.construct(x)), x)
 
 
 def attribute_added(decorate: Decorator) -> object:
@@ -216,17 +216,17 @@ def attribute_added(decorate: Decorator) -> object:
 def flags_changed(decorate: Decorator) -> object:
     relu = nn.ReLU().add_flags(doubled=True)
     f = decorate(lambda x: relu(x) * (2.0 if relu.get_flags()["doubled"] else 1.0))
-    return around(lambda: relu.get_flags().update(doubled=False), f, X)
+    return rerun(lambda: relu.get_flags().update(doubled=False), f, X)
 
 
 def list_item_replaced(decorate: Decorator) -> object:
     layers: list[nn.Cell] = [nn.ReLU()]
-    return around(lambda: layers.__setitem__(0, nn.Sigmoid()), decorate(lambda x: layers[0](x)), X)
+    return rerun(lambda: layers.__setitem__(0, nn.Sigmoid()), decorate(lambda x: layers[0](x)), X)
 
 
 def global_changed(decorate: Decorator) -> object:
     try:
-        return around(lambda: globals().update(SCALE=3.0), decorate(lambda x: x * SCALE), X)
+        return rerun(lambda: globals().update(SCALE=3.0), decorate(lambda x: x * SCALE), X)
     finally:
         globals()["SCALE"] = 2.0
 
@@ -246,7 +246,7 @@ def redefined_in_a_notebook(decorate: Decorator) -> object:
 
     net = Double()
     f = decorate(lambda x: net(x))
-    return around(lambda: setattr(Double, "construct", lambda self, x: x * 3), f, X)
+    return rerun(lambda: setattr(Double, "construct", lambda self, x: x * 3), f, X)
 
 
 def code_replaced(decorate: Decorator) -> object:
@@ -254,7 +254,7 @@ def code_replaced(decorate: Decorator) -> object:
         return x * 2
 
     code = (lambda x: x * 3).__code__
-    return around(lambda: setattr(scaled, "__code__", code), decorate(lambda x: scaled(x)), X)
+    return rerun(lambda: setattr(scaled, "__code__", code), decorate(lambda x: scaled(x)), X)
 
 
 def default_item_changed(decorate: Decorator) -> object:
@@ -263,14 +263,14 @@ def default_item_changed(decorate: Decorator) -> object:
     def scaled(x: Tensor, factors: list[float] = factors) -> Tensor:
         return x * factors[0]
 
-    return around(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
+    return rerun(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
 
 
 def defaults_replaced(decorate: Decorator) -> object:
     def scaled(x: Tensor, factor: float = 2.0) -> Tensor:
         return x * factor
 
-    return around(lambda: setattr(scaled, "__defaults__", (3.0,)), decorate(scaled), X)
+    return rerun(lambda: setattr(scaled, "__defaults__", (3.0,)), decorate(scaled), X)
 
 
 def keyword_defaults_changed(decorate: Decorator) -> object:
@@ -278,14 +278,14 @@ def keyword_defaults_changed(decorate: Decorator) -> object:
         return x * factor
 
     defaults: dict[str, object] = scaled.__kwdefaults__  # type: ignore[assignment]
-    return around(lambda: defaults.update(factor=3.0), decorate(scaled), X)
+    return rerun(lambda: defaults.update(factor=3.0), decorate(scaled), X)
 
 
 def keyword_defaults_replaced(decorate: Decorator) -> object:
     def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
         return x * factor
 
-    return around(
+    return rerun(
         lambda: setattr(scaled, "__kwdefaults__", {"factor": 3.0}), decorate(lambda x: scaled(x)), X
     )
 
@@ -293,7 +293,7 @@ def keyword_defaults_replaced(decorate: Decorator) -> object:
 def keywords_of_a_partial_changed(decorate: Decorator) -> object:
     factors = [2.0]
     scaled = partial(lambda x, factors: x * factors[0], factors=factors)
-    return around(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
+    return rerun(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
 
 
 def variable_assigned_later(decorate: Decorator) -> object:
@@ -306,7 +306,7 @@ def variable_assigned_later(decorate: Decorator) -> object:
 def name_read(decorate: Decorator) -> object:
     weight = Parameter(X.copy(), name="weight")
     f = decorate(lambda x: x * len(weight.name))
-    return around(lambda: setattr(weight, "name", "w"), f, X)
+    return rerun(lambda: setattr(weight, "name", "w"), f, X)
 
 
 def optimizer_of_the_user(decorate: Decorator) -> object:
@@ -333,14 +333,14 @@ def class_replaced(decorate: Decorator) -> object:
             return x * 3
 
     net = Double()
-    return around(lambda: setattr(net, "__class__", Triple), decorate(lambda x: net(x)), X)
+    return rerun(lambda: setattr(net, "__class__", Triple), decorate(lambda x: net(x)), X)
 
 
 def module_changed(decorate: Decorator) -> object:
     module: Any = ModuleType("settings")
     vars(module).update(__file__="settings.py", factor=2.0)
     change = vars(module).update
-    return around(lambda: change(factor=3.0), decorate(lambda x: x * module.factor), X)
+    return rerun(lambda: change(factor=3.0), decorate(lambda x: x * module.factor), X)
 
 
 def module_of_a_library(decorate: Decorator) -> object:
@@ -353,7 +353,7 @@ def momentum_set_to_zero(decorate: Decorator) -> object:
     def f(x: Tensor) -> None:
         optimizer((x,))
 
-    results = around(lambda: optimizer.momentum.set_data(0.0), decorate(f), X)
+    results = rerun(lambda: optimizer.momentum.set_data(0.0), decorate(f), X)
     return results, [bits(each) for each in optimizer.get_parameters()]
 
 
@@ -423,7 +423,7 @@ def object_read(decorate: Decorator) -> object:
 
     options = Options()
     f = decorate(lambda x: x * options.factor)
-    return around(lambda: setattr(options, "factor", 3.0), f, X)
+    return rerun(lambda: setattr(options, "factor", 3.0), f, X)
 
 
 def exception_handled(decorate: Decorator) -> object:
@@ -458,7 +458,7 @@ def gradient_hook(decorate: Decorator) -> object:
 def random_numbers(decorate: Decorator) -> object:
     ms.set_seed(1)
     f = decorate(lambda x: x + ops.rand(2, 3) * ops.randn(2, 3, seed=3))
-    return around(lambda: ms.set_seed(2), f, X)
+    return rerun(lambda: ms.set_seed(2), f, X)
 
 
 def gradient_of_rows(decorate: Decorator) -> object:
@@ -555,7 +555,7 @@ def code_like_that_of_a_library(decorate: Decorator) -> object:
         net = module["Net"]()
         net.options = {"scale": 2.0}
         change = partial(net.options.update, scale=3.0)
-        results.append(around(change, decorate(net), X))
+        results.append(rerun(change, decorate(net), X))
     return results
 
 
@@ -589,7 +589,7 @@ def argument_with_state(decorate: Decorator) -> object:
 
     options: Any = Options((1.0,))
     f = decorate(lambda x, options: x * options.scale)
-    return around(lambda: setattr(options, "scale", 3.0), lambda: f(X, options))
+    return rerun(lambda: setattr(options, "scale", 3.0), lambda: f(X, options))
 
 
 def same_list_twice(decorate: Decorator) -> object:
@@ -675,7 +675,7 @@ def hook_of_a_subclass(decorate: Decorator) -> object:
     network = nn.Dense(3, 1, "ones", "zeros")
     step = Step(nn.WithLossCell(network, nn.MSELoss()), nn.SGD(network.trainable_params(), 0.1))
     f, target = decorate(lambda x, y: step._step(x, y)), Tensor([[1.0], [2.0]])
-    return around(lambda: step.register_gradient_hook(lambda _: seen.append(1)), f, X, target), len(
+    return rerun(lambda: step.register_gradient_hook(lambda _: seen.append(1)), f, X, target), len(
         seen
     )
 
@@ -996,7 +996,7 @@ READS: dict[str, Callable[[], Read]] = {
 def test_reads_by_functions_of_c_are_guarded_or_refused(name: str) -> None:
     def results(decorate: Decorator) -> list[object]:
         holder, read, change = READS[name]()
-        return around(change, decorate(lambda x: x * read(holder)), X)
+        return rerun(change, decorate(lambda x: x * read(holder)), X)
 
     eager = results(identity)
     assert eager[0] != eager[1]
@@ -1006,7 +1006,7 @@ def test_reads_by_functions_of_c_are_guarded_or_refused(name: str) -> None:
 def test_dict_with_attributes_for_its_items_is_replayed() -> None:
     options: Any = type("Options", (dict,), {"__getattr__": dict.__getitem__})(scale=2.0)
     f = ms.jit(lambda x: x * options.scale)
-    assert around(lambda: options.update(scale=3.0), f, X) == [[bits(X * 2)] * 5, [bits(X * 3)] * 5]
+    assert rerun(lambda: options.update(scale=3.0), f, X) == [[bits(X * 2)] * 5, [bits(X * 3)] * 5]
     assert ms.graph_info(f).replayed == 3
 
 

@@ -41,9 +41,9 @@ def tapes(draw: st.DrawFn) -> "Tape":
         def operand(length: int = length) -> View:
             fitting = [each for each, n in lengths.items() if n >= length]
             source = draw(st.sampled_from(fitting or [INPUT]))
-            own = min(length, lengths[source])
-            offset = draw(st.integers(0, lengths[source] - own))
-            return view(source, own if own == length else 1, offset)
+            count = min(length, lengths[source])
+            offset = draw(st.integers(0, lengths[source] - count))
+            return view(source, count if count == length else 1, offset)
 
         operands = (operand(), operand())
         lengths[buffer] = length
@@ -104,16 +104,16 @@ def test_arena_gives_the_bits_of_separate_memory(tape: Tape, chosen: set[int]) -
 def overlaps(entries: Sequence[Entry], sizes: Mapping[int, int], kept: Sequence[int]) -> list[str]:
     """Return the pairs of buffers that share memory while both are in use."""
     first, last = first_uses(entries), last_uses(entries)
-    own = {buffer: n for buffer, n in sizes.items() if buffer >= 0}
-    offsets, size = place(entries, own, kept)
-    assert offsets.keys() == own.keys() & first.keys()
-    assert all(offsets[b] + own[b] <= size and offsets[b] % ALIGNMENT == 0 for b in offsets)
+    planned = {buffer: n for buffer, n in sizes.items() if buffer >= 0}
+    offsets, size = place(entries, planned, kept)
+    assert offsets.keys() == planned.keys() & first.keys()
+    assert all(offsets[b] + planned[b] <= size and offsets[b] % ALIGNMENT == 0 for b in offsets)
     ends = {b: len(entries) if b in kept else last[b] for b in offsets}
     return [
         f"{a} and {b}"
         for a, b in combinations(offsets, 2)
         if first[a] <= ends[b] and first[b] <= ends[a]
-        if offsets[a] < offsets[b] + own[b] and offsets[b] < offsets[a] + own[a]
+        if offsets[a] < offsets[b] + planned[b] and offsets[b] < offsets[a] + planned[a]
     ]
 
 

@@ -295,7 +295,7 @@ PAYLOADS: dict[str, Payload] = {
     ),
     "frozen set of objects": Payload(
         _shared_object,
-        lambda value: min(each.scale for each in value),
+        lambda value: min(member.scale for member in value),
         {"attribute": lambda value: setattr(next(iter(value)), "scale", 3.0)},
     ),
     "object": _attributed(_instance(Plain)),
@@ -701,8 +701,8 @@ def met_before(value: Any) -> Held:
 
 Hold = Callable[[Any], Held]
 HOLDERS: dict[str, Hold] = {
-    each.__name__: each
-    for each in (
+    hold.__name__: hold
+    for hold in (
         *(closure, default, keyword_default, global_variable, function_attribute),
         *(partial_keyword, partial_argument, module_attribute, dict_item, list_item),
         *(argument_of_a_property, slot, descriptor, class_attribute, metaclass_attribute),

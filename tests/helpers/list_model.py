@@ -42,7 +42,7 @@ class Modelled:
         for _ in range(2):
             self.compare([plain(row) for row in iterator])
         dictionaries = self.dataset.create_dict_iterator(num_epochs=1, output_numpy=True)
-        listed = [list(zip(*each.items(), strict=True)) for each in dictionaries]
+        listed = [list(zip(*row.items(), strict=True)) for row in dictionaries]
         assert all(names == self.columns for names, _ in listed)
         self.compare([plain(list(values)) for _, values in listed])
         if self.ordered:
@@ -79,7 +79,7 @@ class Running:
 
     of: Modelled
     iterator: DatasetIterator[list[Array]]
-    left: list[Row]
+    unread: list[Row]
     epochs: int
     ended: int = 0
 

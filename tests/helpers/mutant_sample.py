@@ -168,8 +168,8 @@ def apply(mutant: str) -> tuple[str, str, str]:
     mutants = path.read_text("utf-8")
     before = mangled.rpartition("__mutmut_")[0] + "__mutmut_orig"
     old, new = (
-        [line.replace(each, name) for line in lines_of(mutants, [*owner, each])]
-        for each in (before, mangled)
+        [line.replace(version, name) for line in lines_of(mutants, [*owner, version])]
+        for version in (before, mangled)
     )
     changed = [line for line in ndiff(old, new) if line.startswith(("+", "-"))]
     source = Path("..", path).read_text("utf-8")

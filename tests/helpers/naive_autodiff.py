@@ -108,8 +108,8 @@ def inputs(arrays: Sequence[Floats]) -> list[Numbers]:
     gradients = iter(np.eye(total))
     flat = np.zeros((total, total))
     return [
-        array([Number(float(x), next(gradients), flat) for x in each.flat], each.shape)
-        for each in arrays
+        array([Number(float(x), next(gradients), flat) for x in values.flat], values.shape)
+        for values in arrays
     ]
 
 

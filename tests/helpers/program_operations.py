@@ -33,7 +33,7 @@ class Operation:
     args: Callable[[Shape], Args] = lambda _: st.just(())
 
 
-def each(function: Callable[[Number], Number]) -> Callable[..., object]:
+def elementwise(function: Callable[[Number], Number]) -> Callable[..., object]:
     """Return a function of a Number as a function of arrays."""
     return np.frompyfunc(function, 1, 1)
 
@@ -87,10 +87,10 @@ def over_axes(of: Callable[[Sequence[Number]], Number]) -> Callable[..., object]
     def reduced(x: Numbers, axis: int | None, keepdims: bool) -> object:
         where = range(x.ndim) if axis is None else [axis % x.ndim]
         first = np.moveaxis(x, list(where), list(range(len(where))))
-        rest = first.shape[len(where) :]
-        results = [of(list(column)) for column in first.reshape(-1, int(np.prod(rest))).T]
-        kept = [1 if i in where else n for i, n in enumerate(x.shape)]
-        return array(results, tuple(kept) if keepdims else rest)
+        remaining = first.shape[len(where) :]
+        results = [of(list(column)) for column in first.reshape(-1, int(np.prod(remaining))).T]
+        with_ones = [1 if i in where else n for i, n in enumerate(x.shape)]
+        return array(results, tuple(with_ones) if keepdims else remaining)
 
     return reduced
 
@@ -100,7 +100,7 @@ def total(x: Sequence[Number]) -> Number:
 
 
 def exponentials(x: Sequence[Number]) -> list[Number]:
-    return [each.exp() for each in x]
+    return [x_i.exp() for x_i in x]
 
 
 def softmax(x: Numbers, axis: int) -> object:
@@ -154,27 +154,27 @@ OPERATIONS: dict[str, Operation] = {
         broadcast,
     ),
     "neg": Operation(ops.neg, np.negative),
-    "square": Operation(ops.square, each(lambda x: x * x)),
-    "exp": Operation(ops.exp, each(lambda x: x.exp())),
+    "square": Operation(ops.square, elementwise(lambda x: x * x)),
+    "exp": Operation(ops.exp, elementwise(lambda x: x.exp())),
     "log_of_above_1": Operation(
-        lambda x: ops.log(x * x + 1.0), each(lambda x: (x * x + 1.0).log())
+        lambda x: ops.log(x * x + 1.0), elementwise(lambda x: (x * x + 1.0).log())
     ),
     "sqrt_of_above_1": Operation(
-        lambda x: ops.sqrt(x * x + 1.0), each(lambda x: (x * x + 1.0).sqrt())
+        lambda x: ops.sqrt(x * x + 1.0), elementwise(lambda x: (x * x + 1.0).sqrt())
     ),
-    "tanh": Operation(ops.tanh, each(lambda x: x.tanh())),
-    "sigmoid": Operation(ops.sigmoid, each(lambda x: (x * 0.5).tanh() * 0.5 + 0.5)),
-    "softplus": Operation(ops.softplus, each(lambda x: (x.exp() + 1.0).log())),
-    "abs": Operation(ops.abs, each(lambda x: x * x.sign())),
-    "relu": Operation(ops.relu, each(lambda x: x if x.sign() > 0 else x * 0.0)),
-    "clip": Operation(lambda x: ops.clip(x, -0.6, 0.7), each(clipped)),
-    "stop_gradient": Operation(ops.stop_gradient, each(lambda x: x.stop_gradient())),
+    "tanh": Operation(ops.tanh, elementwise(lambda x: x.tanh())),
+    "sigmoid": Operation(ops.sigmoid, elementwise(lambda x: (x * 0.5).tanh() * 0.5 + 0.5)),
+    "softplus": Operation(ops.softplus, elementwise(lambda x: (x.exp() + 1.0).log())),
+    "abs": Operation(ops.abs, elementwise(lambda x: x * x.sign())),
+    "relu": Operation(ops.relu, elementwise(lambda x: x if x.sign() > 0 else x * 0.0)),
+    "clip": Operation(lambda x: ops.clip(x, -0.6, 0.7), elementwise(clipped)),
+    "stop_gradient": Operation(ops.stop_gradient, elementwise(lambda x: x.stop_gradient())),
     "matmul": Operation(ops.matmul, np.matmul, 2, chained),
     "sum": Operation(ops.sum, over_axes(total), args=axes_and_keep),
     "mean": Operation(ops.mean, over_axes(lambda x: total(x) * (1 / len(x))), args=axes_and_keep),
     "amax": Operation(ops.amax, over_axes(largest), args=axes_and_keep),
     "amin": Operation(
-        ops.amin, over_axes(lambda x: -largest([-each for each in x])), args=axes_and_keep
+        ops.amin, over_axes(lambda x: -largest([-number for number in x])), args=axes_and_keep
     ),
     "logsumexp": Operation(
         ops.logsumexp, over_axes(lambda x: total(exponentials(x)).log()), args=axes_and_keep

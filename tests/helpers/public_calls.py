@@ -139,8 +139,8 @@ def call_operation(function: Callable[..., object], **arguments: object) -> obje
 
 
 NAMES: dict[int, set[str]] = {}
-for each in dir(ops):
-    NAMES.setdefault(id(getattr(ops, each)), set()).add(each)
+for op_name in dir(ops):
+    NAMES.setdefault(id(getattr(ops, op_name)), set()).add(op_name)
 NAMES[id(ops.sub)].add("subtract")  # the name of its rule
 
 

@@ -71,7 +71,7 @@ Fill: TypeAlias = Callable[[np.random.Generator, Shape], Array]
 
 @st.composite
 def of_one(draw: st.DrawFn, fill: Fill = numbers, *args: st.SearchStrategy[object]) -> Call:
-    drawn = tuple(draw(each) for each in args)
+    drawn = tuple(draw(strategy) for strategy in args)
     return Call((fill(draw(generators), draw(mst.shapes())),), drawn)
 
 
@@ -89,7 +89,7 @@ def of_lengths(draw: st.DrawFn, *shapes: str, fill: Fill = numbers) -> Call:
     """Draw operands whose lengths are equal where the letters in their shapes are."""
     lengths = {letter: draw(st.integers(1, 3)) for letter in sorted({*"".join(shapes)})}
     rng = draw(generators)
-    return Call(tuple(fill(rng, tuple(lengths[letter] for letter in each)) for each in shapes))
+    return Call(tuple(fill(rng, tuple(lengths[letter] for letter in shape)) for shape in shapes))
 
 
 def reversed_arguments(call: Call) -> Call:
@@ -126,7 +126,7 @@ def along(
     """Draw an operand, an axis, counted from either end, and the arguments after it."""
     shape = draw(mst.shapes(1 - beyond, 3, 1))
     axis = draw(st.integers(-len(shape) - beyond, len(shape) + beyond - 1))
-    return Call((fill(draw(generators), shape),), (axis, *(draw(each) for each in more)))
+    return Call((fill(draw(generators), shape),), (axis, *(draw(strategy) for strategy in more)))
 
 
 @st.composite
@@ -158,13 +158,13 @@ def permuted(draw: st.DrawFn) -> Call:
 @st.composite
 def broadcast(draw: st.DrawFn) -> Call:
     drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=1, max_dims=3, max_side=3))
-    own, target = drawn.input_shapes[0], drawn.result_shape
-    kept = tuple(-1 if n == m and draw(st.booleans()) else m for n, m in _from_behind(own, target))
-    return Call((numbers(draw(generators), own),), (kept,))
+    shape, target = drawn.input_shapes[0], drawn.result_shape
+    new = tuple(-1 if n == m and draw(st.booleans()) else m for n, m in _from_behind(shape, target))
+    return Call((numbers(draw(generators), shape),), (new,))
 
 
-def _from_behind(own: Shape, target: Shape) -> list[tuple[int, int]]:
-    return list(zip((0,) * (len(target) - len(own)) + own, target, strict=True))
+def _from_behind(shape: Shape, target: Shape) -> list[tuple[int, int]]:
+    return list(zip((0,) * (len(target) - len(shape)) + shape, target, strict=True))
 
 
 @st.composite
@@ -280,7 +280,7 @@ def probabilities(draw: st.DrawFn, *more: st.SearchStrategy[object]) -> Call:
     """Draw two operands of one shape, of numbers between 0 and 1, and the other arguments."""
     rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
     both = 0.05 + 0.9 * rng.random((2, *shape))
-    return Call((both[0], both[1]), tuple(draw(each) for each in more))
+    return Call((both[0], both[1]), tuple(draw(strategy) for strategy in more))
 
 
 @st.composite
@@ -309,7 +309,7 @@ def two_alike(draw: st.DrawFn, *more: st.SearchStrategy[object]) -> Call:
     """Draw two operands of one shape whose elements all differ, and the other arguments."""
     rng, shape = draw(generators), draw(mst.shapes(0, 3, 1))
     both = numbers(rng, (2, *shape))
-    return Call((both[0], both[1]), tuple(draw(each) for each in more))
+    return Call((both[0], both[1]), tuple(draw(strategy) for strategy in more))
 
 
 @st.composite
@@ -357,8 +357,8 @@ def of_matrices(draw: st.DrawFn) -> Call:
 @st.composite
 def masked(draw: st.DrawFn) -> Call:
     drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
-    rng, (own, other) = draw(generators), drawn.input_shapes
-    return Call((numbers(rng, own), truths(rng, other), numbers(rng, ())))
+    rng, (shape, other) = draw(generators), drawn.input_shapes
+    return Call((numbers(rng, shape), truths(rng, other), numbers(rng, ())))
 
 
 @st.composite
@@ -386,5 +386,5 @@ def interleaved(draw: st.DrawFn) -> Call:
     shape = draw(mst.shapes(1, 3, 1))
     axis = draw(st.none() | st.integers(-len(shape), len(shape) - 1))
     length = int(np.prod(shape)) if axis is None else shape[axis]
-    each = st.lists(st.integers(0, 3), min_size=length, max_size=length).map(tuple)
-    return Call((numbers(draw(generators), shape),), (draw(st.integers(0, 3) | each), axis))
+    per_element = st.lists(st.integers(0, 3), min_size=length, max_size=length).map(tuple)
+    return Call((numbers(draw(generators), shape),), (draw(st.integers(0, 3) | per_element), axis))

@@ -83,7 +83,7 @@ def assert_moments(values: NDArray[np.generic], mean: float, deviation: float) -
 
 def assert_uncorrelated(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
     """Assert that the correlation of two equally long sequences is that of independent numbers."""
-    first, second = (np.asarray(each, np.float64).ravel() for each in (x, y))
+    first, second = (np.asarray(values, np.float64).ravel() for values in (x, y))
     correlation = np.corrcoef(first, second)[0, 1]
     assert abs(correlation) <= DEVIATIONS / np.sqrt(first.size)
 

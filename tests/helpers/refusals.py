@@ -74,9 +74,9 @@ class Refusal(NamedTuple):
             eval(self.call, dict(names))
         assert type(raised.value).__name__ == self.error
         message = str(raised.value.args[0])
-        rest = message
+        remaining = message
         for word in self.words:
-            _, word_in_message, rest = rest.partition(word)
+            _, word_in_message, remaining = remaining.partition(word)
             assert word_in_message, f"{message!r} does not say {word!r} at its place"
         assert "\n" not in message
         if not message.startswith(self.words[0]):

@@ -177,7 +177,7 @@ class Fault(Callback):
 
     def __init__(self, event: str = "", times: int = 0, kind: str = "") -> None:
         self.event, self.times, self.kind = event, times, kind
-        self.left = times
+        self.remaining = times
 
     def __repr__(self) -> str:
         return f"Fault({self.event!r}, {self.times}, {self.kind!r})"
@@ -185,10 +185,10 @@ class Fault(Callback):
     def act(self, event: str, run_context: RunContext) -> None:
         if event != self.event:
             return
-        self.left -= 1
-        if self.left == 0 and self.kind == "stop":
+        self.remaining -= 1
+        if self.remaining == 0 and self.kind == "stop":
             run_context.request_stop()
-        elif self.left == 0:
+        elif self.remaining == 0:
             raise SimulatedKill
 
 
@@ -218,7 +218,7 @@ class Training:
     seed: int | None = 1
     fault_first: bool = False
 
-    def go(
+    def run(
         self,
         savers: Sequence[Callback],
         fault: Fault,
@@ -245,9 +245,7 @@ class Training:
                 model.fit(self.epochs, data, valid, 2, callbacks, resume=resume)
             else:
                 model.train(self.epochs, data, callbacks, resume=resume)
-        parameters = {
-            each.name: each.asnumpy().tobytes() for each in model.train_network.get_parameters()
-        }
+        parameters = {p.name: p.asnumpy().tobytes() for p in model.train_network.get_parameters()}
         return Outcome(out.getvalue().splitlines(), parameters)
 
 

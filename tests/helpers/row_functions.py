@@ -167,12 +167,12 @@ def add_factor(self: Base, x: Floats) -> Floats:
 class Heir(Base):
     """A function that inherits all that it reads."""
 
-    def __init__(self, own: float) -> None:
-        self.own = own
+    def __init__(self, gain: float) -> None:
+        self.gain = gain
 
     def __call__(self, x: Floats) -> Floats:
         x = self.by_class(self.static(self.method(x)))
-        return x * self.value * self.own
+        return x * self.value * self.gain
 
 
 def inner_functions(factor: float) -> dict[str, Function]:

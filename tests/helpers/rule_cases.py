@@ -116,38 +116,38 @@ def broadcasting(draw: st.DrawFn, operands: int = 2) -> Drawn:
 
 @st.composite
 def reduced(draw: st.DrawFn, low: int = 1) -> Drawn:
-    own = draw(shapes(low))
+    dims = draw(shapes(low))
     places = st.lists(
-        st.integers(0, len(own) - 1).flatmap(lambda i: st.sampled_from([i, i - len(own)])),
+        st.integers(0, len(dims) - 1).flatmap(lambda i: st.sampled_from([i, i - len(dims)])),
         min_size=1,
-        unique_by=lambda i: i % len(own),
+        unique_by=lambda i: i % len(dims),
     )
-    some = st.one_of(places.map(tuple), places.map(lambda axes: axes[0])) if own else st.none()
-    return (own,), (draw(st.none() | some), draw(st.booleans()))
+    some = st.one_of(places.map(tuple), places.map(lambda axes: axes[0])) if dims else st.none()
+    return (dims,), (draw(st.none() | some), draw(st.booleans()))
 
 
 @st.composite
 def along_axis(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes(1, 1))
-    return (own,), (draw(st.integers(-len(own), len(own) - 1)),)
+    dims = draw(shapes(1, 1))
+    return (dims,), (draw(st.integers(-len(dims), len(dims) - 1)),)
 
 
 @st.composite
 def rows(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes(1, 1))
-    return (own, own), ()
+    dims = draw(shapes(1, 1))
+    return (dims, dims), ()
 
 
 @st.composite
 def classified(draw: st.DrawFn) -> Drawn:
     """Logits, the index of one class of each row, and a reduction."""
-    own = draw(shapes(1, 1))
+    dims = draw(shapes(1, 1))
     reduction = draw(st.sampled_from(["mean", "sum", "none"]))
-    classes = st.integers(0, own[-1] - 1)
-    if len(own) == 1:
-        return (own,), ((draw(classes),), reduction)
-    labels = draw(hnp.arrays(np.int64, own[:-1], elements=classes))
-    return (own,), ((*np.indices(own[:-1], sparse=True), labels), reduction)
+    classes = st.integers(0, dims[-1] - 1)
+    if len(dims) == 1:
+        return (dims,), ((draw(classes),), reduction)
+    labels = draw(hnp.arrays(np.int64, dims[:-1], elements=classes))
+    return (dims,), ((*np.indices(dims[:-1], sparse=True), labels), reduction)
 
 
 @st.composite
@@ -164,18 +164,18 @@ def powers(draw: st.DrawFn) -> Drawn:
 
 @st.composite
 def reshaped(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    size = prod(own)
-    other = draw(st.sampled_from([own[::-1], (size,), (1, size), (*own, 1)]))
-    return (own,), (other,)
+    dims = draw(shapes())
+    size = prod(dims)
+    other = draw(st.sampled_from([dims[::-1], (size,), (1, size), (*dims, 1)]))
+    return (dims,), (other,)
 
 
 @st.composite
 def permuted(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    axes = draw(st.permutations(range(len(own))))
+    dims = draw(shapes())
+    axes = draw(st.permutations(range(len(dims))))
     # Some are negative.
-    return (own,), (tuple(i - len(own) * draw(st.integers(0, 1)) for i in axes),)
+    return (dims,), (tuple(i - len(dims) * draw(st.integers(0, 1)) for i in axes),)
 
 
 @st.composite
@@ -186,31 +186,31 @@ def repeated(draw: st.DrawFn) -> Drawn:
 
 @st.composite
 def expanded(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    return (own,), (draw(st.integers(-len(own) - 1, len(own))),)
+    dims = draw(shapes())
+    return (dims,), (draw(st.integers(-len(dims) - 1, len(dims))),)
 
 
 @st.composite
 def squeezed(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    ones = [i for i, n in enumerate(own) if n == 1]
+    dims = draw(shapes())
+    ones = [i for i, n in enumerate(dims) if n == 1]
     some = st.lists(st.sampled_from(ones), unique=True).map(tuple) if ones else st.just(())
-    return (own,), (draw(st.none() | some),)
+    return (dims,), (draw(st.none() | some),)
 
 
 @st.composite
 def joined(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes(axes=1))
-    axis = draw(st.integers(-len(own), len(own) - 1))
+    dims = draw(shapes(axes=1))
+    axis = draw(st.integers(-len(dims), len(dims) - 1))
     lengths = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
-    place = axis % len(own)
-    return tuple((*own[:place], n, *own[place + 1 :]) for n in lengths), (axis,)
+    place = axis % len(dims)
+    return tuple((*dims[:place], n, *dims[place + 1 :]) for n in lengths), (axis,)
 
 
 @st.composite
 def stacked(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    return (own,) * draw(st.integers(1, 3)), (draw(st.integers(-len(own) - 1, len(own))),)
+    dims = draw(shapes())
+    return (dims,) * draw(st.integers(1, 3)), (draw(st.integers(-len(dims) - 1, len(dims))),)
 
 
 @st.composite
@@ -228,10 +228,10 @@ def neurons(draw: st.DrawFn) -> Drawn:
 
 
 @st.composite
-def basic_indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
+def basic_indices(draw: st.DrawFn, dims: Shape) -> tuple[object, ...]:
     """Draw an integer or a slice within bounds for each axis, and maybe new axes between them."""
     items: list[object] = []
-    for n in own:
+    for n in dims:
         if draw(st.integers(0, 5)) == 0:
             items.append(None)
         if n and draw(st.booleans()):
@@ -243,26 +243,26 @@ def basic_indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
 
 
 @st.composite
-def indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
-    if own and 0 not in own and draw(st.booleans()):
-        return draw(hnp.integer_array_indices(own, result_shape=shapes()))
+def indices(draw: st.DrawFn, dims: Shape) -> tuple[object, ...]:
+    if dims and 0 not in dims and draw(st.booleans()):
+        return draw(hnp.integer_array_indices(dims, result_shape=shapes()))
     if draw(st.integers(0, 3)) == 0:
-        return (draw(hnp.arrays(np.bool_, own)),)
-    return draw(basic_indices(own))
+        return (draw(hnp.arrays(np.bool_, dims)),)
+    return draw(basic_indices(dims))
 
 
 @st.composite
 def taken(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    return (own,), (draw(indices(own)),)
+    dims = draw(shapes())
+    return (dims,), (draw(indices(dims)),)
 
 
 @st.composite
 def scattered(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes())
-    index = draw(indices(own))
-    part = np.zeros(own)[cast("tuple[slice, ...]", index)]
-    return (part.shape,), (index, own)
+    dims = draw(shapes())
+    index = draw(indices(dims))
+    part = np.zeros(dims)[cast("tuple[slice, ...]", index)]
+    return (part.shape,), (index, dims)
 
 
 @st.composite
@@ -278,13 +278,13 @@ def windowed(draw: st.DrawFn) -> tuple[Shape, Shape, tuple[int, int, int]]:
 
 
 def unfold_arguments(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
-    own, _, settings = drawn
-    return (own,), (1, *settings)
+    dims, _, settings = drawn
+    return (dims,), (1, *settings)
 
 
 def fold_arguments(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
-    own, parts, (_, stride, dilation) = drawn
-    return (parts,), (1, own[1], stride, dilation)
+    dims, parts, (_, stride, dilation) = drawn
+    return (parts,), (1, dims[1], stride, dilation)
 
 
 @st.composite
@@ -297,22 +297,22 @@ def depthwise_arguments(draw: st.DrawFn) -> Drawn:
 
 @st.composite
 def along_front_axis(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes(1, 1))
-    return (own,), (draw(st.integers(0, len(own) - 1)),)
+    dims = draw(shapes(1, 1))
+    return (dims,), (draw(st.integers(0, len(dims) - 1)),)
 
 
 @st.composite
 def standardized(draw: st.DrawFn) -> Drawn:
-    own = draw(shapes(1, 1))
-    axes = st.lists(st.integers(0, len(own) - 1), min_size=1, unique=True).map(tuple)
-    return (own,), (draw(axes), 0.125)
+    dims = draw(shapes(1, 1))
+    axes = st.lists(st.integers(0, len(dims) - 1), min_size=1, unique=True).map(tuple)
+    return (dims,), (draw(axes), 0.125)
 
 
 @st.composite
 def batch_normalized(draw: st.DrawFn) -> Drawn:
-    (own,), (axes, epsilon) = draw(standardized())
-    by_channel = tuple(1 if i in as_tuple(axes) else n for i, n in enumerate(own))
-    return (own, by_channel, by_channel), (axes, epsilon, list)
+    (dims,), (axes, epsilon) = draw(standardized())
+    by_channel = tuple(1 if i in as_tuple(axes) else n for i, n in enumerate(dims))
+    return (dims, by_channel, by_channel), (axes, epsilon, list)
 
 
 @dataclass(frozen=True)
@@ -339,15 +339,15 @@ class Case:
 
     def fill(self, operands: Sequence[Shape], rng: np.random.Generator) -> list[Floats]:
         """Return operands whose elements all differ."""
-        total = sum(prod(own) for own in operands)
+        total = sum(prod(dims) for dims in operands)
         grid = (rng.permutation(total) - total // 2 + 0.25) * (4.0 / max(total, 1))
         filled: list[Floats] = []
         start = 0
-        for i, own in enumerate(operands):
-            part = grid[start : start + prod(own)].reshape(own)
+        for i, dims in enumerate(operands):
+            part = grid[start : start + prod(dims)].reshape(dims)
             domain = self.domains[min(i, len(self.domains) - 1)]
             filled.append(np.asarray(domain(part.astype(np.float64))))
-            start += prod(own)
+            start += prod(dims)
         return filled
 
 

@@ -81,7 +81,7 @@ class Picture(NamedTuple):
 
     @property
     def texts(self) -> list[list[str]]:
-        return [[each.text for each in box.texts] for box in self.drawn_boxes]
+        return [[text.text for text in box.texts] for box in self.drawn_boxes]
 
     @property
     def edges(self) -> list[str]:
@@ -128,7 +128,7 @@ def _box(group: ET.Element) -> DrawnBox:
     return DrawnBox(
         group.findtext(f"{_SVG}title") or "",
         Rect(left, left + width, top, top + height),
-        [text_of(each) for each in group.iter(f"{_SVG}text")],
+        [text_of(text) for text in group.iter(f"{_SVG}text")],
         rect.attrib,
     )
 
@@ -146,8 +146,8 @@ def text_of(element: ET.Element) -> DrawnText:
 
 def _edge(group: ET.Element) -> DrawnEdge:
     line, head = group.iter(f"{_SVG}path")
-    x, y, *rest = (float(number) for number in re.findall(r"-?[\d.]+", line.attrib["d"]))
-    end = (x, rest[0]) if len(rest) == 1 else (rest[-2], rest[-1])
+    x, y, *later = (float(number) for number in re.findall(r"-?[\d.]+", line.attrib["d"]))
+    end = (x, later[0]) if len(later) == 1 else (later[-2], later[-1])
     tip_x, tip_y, *_ = (float(number) for number in re.findall(r"-?[\d.]+", head.attrib["d"]))
     dashed = "stroke-dasharray" in line.attrib
     title = group.findtext(f"{_SVG}title") or ""

@@ -16,7 +16,7 @@ def left_out(reasons: Mapping[str, Iterable[str]]) -> list[str]:
 
 def run_folder(folder: str, plugin: str, left_out: Iterable[str]) -> None:
     """Run the tests of a folder that are neither slow nor left out; they must pass."""
-    deselected = [f"--deselect=tests/{each}" for each in left_out if each.startswith(f"{folder}/")]
+    deselected = [f"--deselect=tests/{test}" for test in left_out if test.startswith(f"{folder}/")]
     # The plugin's import of `tests` comes before the first conftest.py, which names that package.
     warning = "ignore::pytest.PytestAssertRewriteWarning"
     done = subprocess.run(

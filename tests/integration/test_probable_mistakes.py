@@ -76,10 +76,10 @@ def test_loss_warning_in_training_appears_once_at_caller() -> None:
 
 
 @given(st.integers(0, 2), st.booleans())
-def test_optimizer_with_parameters_of_another_network_warns(own: int, model: bool) -> None:
+def test_optimizer_with_parameters_of_another_network_warns(matching: int, model: bool) -> None:
     network, other = nn.Dense(1, 1), nn.Dense(1, 1, has_bias=False)
     other.weight.name = "other"
-    optimizer = nn.SGD([*network.trainable_params()[:own], other.weight])
+    optimizer = nn.SGD([*network.trainable_params()[:matching], other.weight])
     make: Callable[[], object] = (
         (lambda: Model(network, nn.MSELoss(), optimizer))
         if model
@@ -87,7 +87,7 @@ def test_optimizer_with_parameters_of_another_network_warns(own: int, model: boo
     )
     [text] = warnings_of(make)
     assert (
-        f"{own + 1} parameters, of which 1 are not parameters of the network, such as 'other'"
+        f"{matching + 1} parameters, of which 1 are not parameters of the network, such as 'other'"
         in text
     )
 
@@ -269,11 +269,11 @@ BPROPS: dict[str, Callable[[OwnGradient, Tensor], Tensor]] = {
 def test_trained_parameter_without_gradient_warns(name: str, trained: bool, wanted: str) -> None:
     class Net(Holder):
         def construct(self, x: Tensor) -> Tensor:
-            return BPROPS[name](own, dense(x))
+            return BPROPS[name](inner, dense(x))
 
-    own, dense = OwnGradient(), nn.Dense(1, 1)
-    own.factor.requires_grad = trained
-    net = Net(own=own, dense=dense)
+    inner, dense = OwnGradient(), nn.Dense(1, 1)
+    inner.factor.requires_grad = trained
+    net = Net(inner=inner, dense=dense)
     weights = net.trainable_params()
     optimizer = nn.SGD(weights)
     calls: dict[str, Callable[[], object]] = {
@@ -284,5 +284,5 @@ def test_trained_parameter_without_gradient_warns(name: str, trained: bool, want
     texts = warnings_of(calls[wanted])
     expected = name == "its own" and trained and wanted != "input"
     assert len(texts) == expected * (2 if wanted == "Model.train" else 1)
-    message = "The gradient of the parameter 'own.factor' is 0 in the cell of class OwnGradient"
+    message = "The gradient of the parameter 'inner.factor' is 0 in the cell of class OwnGradient"
     assert all(text.startswith(message) for text in texts)

@@ -76,9 +76,9 @@ def paths(tree: Tree, prefix: str = "") -> list[str]:
         return [f"{prefix}weight", f"{prefix}bias"]
     if not isinstance(tree, dict):
         return []
-    own = [prefix + name for name, child in tree.items() if child == "parameter"]
+    direct = [prefix + name for name, child in tree.items() if child == "parameter"]
     below = [paths(child, f"{prefix}{name}.") for name, child in tree.items()]
-    return own + list(chain.from_iterable(below))
+    return direct + list(chain.from_iterable(below))
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), trees, max_size=4))

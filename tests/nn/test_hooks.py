@@ -186,10 +186,10 @@ def test_backward_hooks_receive_the_cell_and_all_gradients() -> None:
     cell = Product()
     events: list[tuple[object, list[object], list[object]]] = []
     cell.register_backward_hook(
-        lambda own, grad_in, grad_out: events.append((own, values(grad_in), values(grad_out)))
+        lambda hooked, grad_in, grad_out: events.append((hooked, values(grad_in), values(grad_out)))
     )
     cell.register_backward_pre_hook(
-        lambda own, grad_out: events.append((own, values(grad_out), []))
+        lambda hooked, grad_out: events.append((hooked, values(grad_out), []))
     )
     assert cell(X, Y).tolist() == [15, 42]
     assert events == []

@@ -116,13 +116,13 @@ def test_layers_compute_or_raise_for_any_tensor(name: str, training: bool) -> No
     layer = LAYERS[name].set_train(training)
     images = [Tensor(np.ones(shape)) for shape in [(0, 3, 4, 4), (2, 3, 1, 1), (2, 3, 0, 4)]]
     for x in [*TENSORS, *images]:
-        said: list[Exception] = []
+        errors: list[Exception] = []
         try:
             with np.errstate(all="ignore"):
                 layer(x)
         except ERRORS as error:
-            said.append(error)
-        for answer in said:
+            errors.append(error)
+        for answer in errors:
             assert str(answer).startswith("For '")
             assert "\n" not in str(answer)
 
@@ -138,13 +138,13 @@ def test_losses_reject_non_tensors(name: str) -> None:
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_compute_or_raise_for_any_tensors(name: str) -> None:
     for outputs, labels in product(TENSORS, TENSORS):
-        said: list[Exception] = []
+        errors: list[Exception] = []
         try:
             with np.errstate(all="ignore"):
                 LOSSES[name](outputs, labels)
         except ERRORS as error:
-            said.append(error)
-        for answer in said:
+            errors.append(error)
+        for answer in errors:
             assert str(answer).startswith("For '")
             assert answer.__notes__ == [f"This happened in the cell of class {name}."]
 

@@ -28,10 +28,10 @@ class OwnMomentum(nn.Optimizer):
 def test_optimizer_of_operations_equals_momentum() -> None:
     nets = [nn.Dense(3, 2, weight_init="ones", bias_init="zeros") for _ in range(2)]
     ours = nn.Momentum(nets[0].trainable_params(), 0.1, 0.9)
-    own = OwnMomentum(nets[1].trainable_params(), 0.1)
+    custom = OwnMomentum(nets[1].trainable_params(), 0.1)
     for step in range(3):
         x = Tensor(np.full((4, 3), 0.1 * step + 1, np.float32))
-        for net, optimizer in zip(nets, (ours, own), strict=True):
+        for net, optimizer in zip(nets, (ours, custom), strict=True):
             forward = nn.WithLossCell(net, nn.MSELoss())
             gradient_of = grad(forward, None, optimizer.parameters)
             optimizer(gradient_of(x, ops.zeros((4, 2))))

@@ -59,8 +59,8 @@ def expressions() -> Iterator[str]:
             yield f"{prefix}{each}"
             for method, value in vars(public).items() if inspect.isclass(public) else ():
                 # A method of another module is an operation, which is listed with `ops`.
-                own = getattr(value, "__module__", None) == public.__module__
-                if inspect.isfunction(value) and own and not method.startswith("_"):
+                defined_here = getattr(value, "__module__", None) == public.__module__
+                if inspect.isfunction(value) and defined_here and not method.startswith("_"):
                     yield f"{prefix}{each}.{method}"
 
 

@@ -56,14 +56,14 @@ def test_convolution_matches_pytorch(
     else:
         expected = theirs(*map(torch.tensor, (x, w, b)))
         assert ours(Tensor(x), Tensor(w), Tensor(b)).shape == tuple(expected.shape)
-    around = (padding[0], padding[0], padding[1], padding[1])
+    pads = (padding[0], padding[0], padding[1], padding[1])
     layer = nn.Conv2d(
         groups * ins,
         groups * outs,
         kernel,
         stride,
         "pad",
-        around,
+        pads,
         dilation,
         groups,
         has_bias=True,
@@ -110,12 +110,12 @@ def test_pooling_matches_pytorch(
     np.testing.assert_array_equal(places.asnumpy(), theirs.numpy())
     layer: nn.Cell = nn.MaxPool2d(kernel, stride, "pad", padding, dilation, ceil_mode=ceil)
     assert (layer(Tensor(x)) == largest).all()
-    around = (padding[0], padding[0], padding[1], padding[1])
+    pads = (padding[0], padding[0], padding[1], padding[1])
     compare(
-        lambda x: ops.avg_pool2d(x, kernel, stride, around, ceil, include, divisor),
+        lambda x: ops.avg_pool2d(x, kernel, stride, pads, ceil, include, divisor),
         lambda x: functional.avg_pool2d(x, kernel, stride, padding, ceil, include, divisor or None),
         x,
     )
     layer = nn.AvgPool2d(kernel, stride, "pad", padding, ceil, include, divisor or None)
-    expected = ops.avg_pool2d(Tensor(x), kernel, stride, around, ceil, include, divisor)
+    expected = ops.avg_pool2d(Tensor(x), kernel, stride, pads, ceil, include, divisor)
     assert (layer(Tensor(x)) == expected).all()

@@ -62,18 +62,18 @@ def test_batch_norm_matches_pytorch(
 
 @given(seed=seeds, shape=st.lists(few, min_size=1, max_size=3), first=st.integers(0, 2))
 def test_layer_norm_matches_pytorch(seed: int, shape: list[int], first: int) -> None:
-    own = tuple(shape[min(first, len(shape) - 1) :])
-    x, w, b = of(seed, *shape), of(seed + 1, *own), of(seed + 2, *own)
+    normalized = tuple(shape[min(first, len(shape) - 1) :])
+    x, w, b = of(seed, *shape), of(seed + 1, *normalized), of(seed + 2, *normalized)
     compare(
-        lambda x, w, b: ops.layer_norm(x, own, w, b, 0.125),
-        lambda x, w, b: functional.layer_norm(x, own, w, b, 0.125),
+        lambda x, w, b: ops.layer_norm(x, normalized, w, b, 0.125),
+        lambda x, w, b: functional.layer_norm(x, normalized, w, b, 0.125),
         x,
         w,
         b,
     )
-    place = len(shape) - len(own)
-    layer = nn.LayerNorm(own, place, place, Tensor(w), Tensor(b), 0.125, ms.float64)
-    expected = ops.layer_norm(Tensor(x), own, Tensor(w), Tensor(b), 0.125)
+    place = len(shape) - len(normalized)
+    layer = nn.LayerNorm(normalized, place, place, Tensor(w), Tensor(b), 0.125, ms.float64)
+    expected = ops.layer_norm(Tensor(x), normalized, Tensor(w), Tensor(b), 0.125)
     assert (layer(Tensor(x)) == expected).all()
 
 

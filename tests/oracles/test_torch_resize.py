@@ -15,9 +15,9 @@ sides = st.integers(1, 9)
 sizes = st.tuples(sides, sides)
 
 
-@given(seed=st.integers(0, 2**32 - 1), own=sizes, size=sizes)
-def test_resize_equals_pytorch(seed: int, own: tuple[int, int], size: tuple[int, int]) -> None:
-    image = np.random.default_rng(seed).integers(0, 256, (*own, 2)).astype(np.uint8)
+@given(seed=st.integers(0, 2**32 - 1), source=sizes, size=sizes)
+def test_resize_equals_pytorch(seed: int, source: tuple[int, int], size: tuple[int, int]) -> None:
+    image = np.random.default_rng(seed).integers(0, 256, (*source, 2)).astype(np.uint8)
     floats = np.asarray(image, np.float64)
     theirs = torch.nn.functional.interpolate(
         torch.tensor(floats.transpose(2, 0, 1)[None]), size, mode="bilinear"
@@ -30,16 +30,16 @@ def test_resize_equals_pytorch(seed: int, own: tuple[int, int], size: tuple[int,
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    own=sizes,
+    source=sizes,
     size=sizes,
     mode=st.sampled_from(["nearest", "nearest-exact", "linear", "bilinear"]),
     align_corners=st.booleans(),
 )
 def test_interpolation_equals_pytorch(
-    seed: int, own: tuple[int, int], size: tuple[int, int], mode: str, align_corners: bool
+    seed: int, source: tuple[int, int], size: tuple[int, int], mode: str, align_corners: bool
 ) -> None:
     axes = 1 if mode == "linear" else 2
-    x = np.random.default_rng(seed).normal(size=(2, 3, *own[:axes]))
+    x = np.random.default_rng(seed).normal(size=(2, 3, *source[:axes]))
     corners = align_corners if mode.endswith("linear") else None
     theirs = torch.tensor(x, requires_grad=True)
     expected = torch.nn.functional.interpolate(theirs, size[:axes], None, mode, corners)

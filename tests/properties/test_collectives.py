@@ -29,13 +29,13 @@ def test_sums_and_broadcasts_equal_numpys(
     values = [[rng.integers(-9, 9, shape).astype(float) for shape in shapes] for _ in range(count)]
 
     def program(rank: int) -> tuple[Arrays, Arrays]:
-        own: list[array_namespace.Array] = [each.copy() for each in values[rank]]
-        sums = _collectives.all_reduce_sum(own, weights[rank], bucket_bytes=buffer)
-        return cast("tuple[Arrays, Arrays]", (sums, _collectives.broadcast(own)))
+        local: list[array_namespace.Array] = [array.copy() for array in values[rank]]
+        sums = _collectives.all_reduce_sum(local, weights[rank], bucket_bytes=buffer)
+        return cast("tuple[Arrays, Arrays]", (sums, _collectives.broadcast(local)))
 
     for sums, received in run_in_threads(count, program):
         for i in range(len(shapes)):
-            weighted = [weight * each[i] for weight, each in zip(weights, values, strict=True)]
+            weighted = [weight * arrays[i] for weight, arrays in zip(weights, values, strict=True)]
             np.testing.assert_array_equal(sums[i], np.sum(weighted, axis=0), strict=True)
             np.testing.assert_array_equal(received[i], values[0][i], strict=True)
 
@@ -43,9 +43,9 @@ def test_sums_and_broadcasts_equal_numpys(
 @given(numbers=st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=4))
 def test_objects_are_gathered_in_the_order_of_ranks(numbers: list[int]) -> None:
     def program(rank: int) -> tuple[list[int], int, int]:
-        own = numbers[rank]
-        gathered = _collectives.all_gather_object(own)
-        return gathered, _collectives.broadcast_object(own), _collectives.all_reduce_max(own)
+        number = numbers[rank]
+        gathered = _collectives.all_gather_object(number)
+        return gathered, _collectives.broadcast_object(number), _collectives.all_reduce_max(number)
 
     expected = (numbers, numbers[0], max(numbers))
     assert run_in_threads(len(numbers), program) == [expected] * len(numbers)
@@ -54,8 +54,8 @@ def test_objects_are_gathered_in_the_order_of_ranks(numbers: list[int]) -> None:
 @given(settings=st.lists(st.dictionaries(NAMES, st.integers(0, 1)), min_size=1, max_size=3))
 def test_settings_that_differ_are_named_in_all_processes(settings: list[dict[str, int]]) -> None:
     described = [
-        {name: _collectives.described_setting(own[name]) for name in sorted(own)}
-        for own in settings
+        {name: _collectives.described_setting(setting[name]) for name in sorted(setting)}
+        for setting in settings
     ]
 
     def program(rank: int) -> str:
@@ -65,18 +65,18 @@ def test_settings_that_differ_are_named_in_all_processes(settings: list[dict[str
             return str(error)
         return ""
 
-    names = dict.fromkeys(name for own in described for name in own)
-    different = [name for name in names if len({own.get(name) for own in settings}) > 1]
+    names = dict.fromkeys(name for description in described for name in description)
+    different = [name for name in names if len({setting.get(name) for setting in settings}) > 1]
     for message in run_in_threads(len(settings), program):
         assert bool(message) == bool(different)
         named = [name for name in names if f"'{name}' is " in message]
         assert named == different[:5]
         assert (f"and {len(different) - 5} more" in message) == (len(different) > 5)
         for name in named:
-            for rank, own in enumerate(described):
-                same = [i for i, each in enumerate(described) if each.get(name) == own.get(name)]
+            for rank, local in enumerate(described):
+                same = [i for i, peer in enumerate(described) if peer.get(name) == local.get(name)]
                 assert rank in same
-                expected = f"{own.get(name, 'nothing')} in {_collectives.processes(same)}"
+                expected = f"{local.get(name, 'nothing')} in {_collectives.processes(same)}"
                 assert expected in message
 
 

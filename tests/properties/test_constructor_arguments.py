@@ -36,13 +36,13 @@ Made = Callable[..., object]
 config: Callable[..., cb.CheckpointConfig] = cb.CheckpointConfig
 
 
-def own() -> list[type[object]]:
+def classes_with_settings() -> list[type[object]]:
     """Return all callbacks with arguments, and other classes."""
     result: list[type[object]] = [WaitedDSCallback, cb.CheckpointConfig, Model, SummaryRecord]
     for name in cb.__all__:
-        what: object = getattr(cb, name)
-        if isinstance(what, type) and issubclass(what, Callback) and not name.startswith("_"):
-            result.append(what)
+        public: object = getattr(cb, name)
+        if isinstance(public, type) and issubclass(public, Callback) and not name.startswith("_"):
+            result.append(public)
     return [make for make in result if settings_of(make)]
 
 
@@ -52,7 +52,7 @@ def settings_of(make: Made) -> list[inspect.Parameter]:
 
 
 def stateful() -> list[Made]:
-    return [make for make in own() if hasattr(make, "state_dict")]
+    return [make for make in classes_with_settings() if hasattr(make, "state_dict")]
 
 
 def state_of(callback: object) -> dict[str, object]:
@@ -63,10 +63,10 @@ def state_of(callback: object) -> dict[str, object]:
 
 
 CASES = [
-    pytest.param(make, each.name, id=f"{make.__name__}-{each.name}")
-    for make in own()
+    pytest.param(make, setting.name, id=f"{make.__name__}-{setting.name}")
+    for make in classes_with_settings()
     if make not in REWRITTEN
-    for each in settings_of(make)
+    for setting in settings_of(make)
 ]
 
 
@@ -83,24 +83,24 @@ def test_accepted_setting_can_be_read(make: Made, name: str) -> None:
             created = make(**{**NEEDED.get(make, {}), name: value})
         except (TypeError, ValueError, KeyError, NotImplementedError):
             continue
-        kept = getattr(created, name, value)
+        attr = getattr(created, name, value)
         assert (
-            kept is value or kept == value or (name == "min_delta" and kept == -cast("int", value))
+            attr is value or attr == value or (name == "min_delta" and attr == -cast("int", value))
         )
 
 
-@pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", classes_with_settings(), ids=lambda make: make.__name__)
 def test_defaults_match_signature(make: Made) -> None:
     created = make(**NEEDED.get(make, {}))
-    for each in settings_of(make):
-        if each.default is not each.empty and each.name not in SWITCHED_OFF:
+    for setting in settings_of(make):
+        if setting.default is not setting.empty and setting.name not in SWITCHED_OFF:
             assert (
                 make is cb.LambdaCallback
-                or getattr(created, each.name, each.default) == each.default
+                or getattr(created, setting.name, setting.default) == setting.default
             )
 
 
-@pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", classes_with_settings(), ids=lambda make: make.__name__)
 def test_unknown_setting_raises(make: Made) -> None:
     with pytest.raises((TypeError, ValueError), match="nonsense"):
         make(**NEEDED.get(make, {}), nonsense=1)
@@ -129,7 +129,7 @@ def test_invalid_state_raises_without_effect(make: Made) -> None:
             for other in others
             if type(other) is not type(value) or other in ({"a": 0j}, [0j])
         ]
-        missing = {name: each for name, each in state.items() if name != key}
+        missing = {name: entry for name, entry in state.items() if name != key}
         for bad in (missing, *wrong):
             with pytest.raises(ValueError, match=f"^For '{make.__name__}.*{key}'"):
                 callback.load_state_dict(bad)

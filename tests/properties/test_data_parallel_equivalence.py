@@ -18,14 +18,14 @@ from tests.distributed.threaded_communicator import run_in_threads
 COUNTS = st.sampled_from([1, 2, 3, 4])
 ROWS = st.integers(1, 30)
 CASES = st.builds(
-    lambda rows, each, shuffle, drop: Case(rows, 4 * each, shuffle, drop),
+    lambda rows, local, shuffle, drop: Case(rows, 4 * local, shuffle, drop),
     *(ROWS, st.integers(1, 2), st.booleans(), st.booleans()),
 )
 
 
 @given(ROWS, COUNTS, st.integers(1, 4), st.booleans(), st.booleans(), st.integers(0, 30))
 def test_shards_of_step_form_single_process_batch(
-    rows: int, count: int, each: int, shuffle: bool, drop: bool, before: int
+    rows: int, count: int, local: int, shuffle: bool, drop: bool, before: int
 ) -> None:
     """From any position, the joined batches of all shards equal those of one process."""
     ms.set_seed(3)
@@ -34,11 +34,11 @@ def test_shards_of_step_form_single_process_batch(
     def prepared(data: Dataset, size: int) -> Dataset:
         return data.map(lambda x: -x).batch(size, drop)
 
-    whole = prepared(NumpySlicesDataset(numbers, shuffle=shuffle), count * each)
+    whole = prepared(NumpySlicesDataset(numbers, shuffle=shuffle), count * local)
     shards = _dealt(
         [
             prepared(
-                NumpySlicesDataset(numbers, shuffle=shuffle, num_shards=count, shard_id=i), each
+                NumpySlicesDataset(numbers, shuffle=shuffle, num_shards=count, shard_id=i), local
             )
             for i in range(count)
         ]
@@ -46,8 +46,8 @@ def test_shards_of_step_form_single_process_batch(
     expected = _batches(whole)
     steps = [_row_by_row(step) for step in zip(*map(_batches, shards), strict=True)]
     assert steps == expected
-    rest = [_batches(shard, before) for shard in shards]
-    assert [_row_by_row(step) for step in zip(*rest, strict=True)] == expected[before:]
+    remaining = [_batches(shard, before) for shard in shards]
+    assert [_row_by_row(step) for step in zip(*remaining, strict=True)] == expected[before:]
 
 
 @given(CASES, COUNTS.filter(lambda count: count != 3))
@@ -71,7 +71,7 @@ def test_processes_train_like_one_process(case: Case, count: int) -> None:
 
 
 def _losses(history: History) -> list[float]:
-    return [float(cast("float", each)) for each in history.history["net_output"]]
+    return [float(cast("float", output)) for output in history.history["net_output"]]
 
 
 def _batches(data: Dataset, start: int = 0) -> list[list[int]]:

@@ -87,9 +87,7 @@ def weights(folder: str) -> dict[str, bytes]:
     """Return the parameters in the newest checkpoint."""
     path = newest(folder)
     loaded = {} if path is None else load_checkpoint(path)
-    return {
-        name: each.asnumpy().tobytes() for name, each in loaded.items() if isinstance(each, Tensor)
-    }
+    return {name: x.asnumpy().tobytes() for name, x in loaded.items() if isinstance(x, Tensor)}
 
 
 def resumed(
@@ -97,8 +95,8 @@ def resumed(
 ) -> list[EventTrace]:
     """Run the scenario with each of the faults in turn, from the newest checkpoint on."""
     return [
-        replace(scenario, fault=each).run([*callbacks, saver(folder)], newest(folder))
-        for each in faults
+        replace(scenario, fault=fault).run([*callbacks, saver(folder)], newest(folder))
+        for fault in faults
     ]
 
 

@@ -93,13 +93,13 @@ def test_resumed_training_equals_uninterrupted(
     training: Training, faults: list[Fault], policies: list[tuple[int, int]]
 ) -> None:
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        uninterrupted = training.go(savers(Path(one), policies), Fault())
+        uninterrupted = training.run(savers(Path(one), policies), Fault())
         part = uninterrupted
         for fault in (*faults, Fault()):
             again = Fault(fault.event, fault.times, fault.kind)
             resume = newest(Path(other))
             disturb = 3 if resume else 0
-            part = training.go(savers(Path(other), policies), again, resume, disturb)
+            part = training.run(savers(Path(other), policies), again, resume, disturb)
         assert part.parameters == uninterrupted.parameters
         # What comes after the step of the file is printed once more, and nothing else.
         assert part.lines == uninterrupted.lines[len(uninterrupted.lines) - len(part.lines) :]
@@ -110,12 +110,12 @@ def test_resumed_training_equals_uninterrupted(
 def test_every_pipeline_resumes_at_its_position(tmp_path: Path, pipeline: str) -> None:
     """Of the first epoch's middle, and of its end, where what is drawn ahead counts."""
     training = Training(pipeline, epochs=2)
-    uninterrupted = training.go(savers(tmp_path / "a", [(1, 1)]), Fault())
+    uninterrupted = training.run(savers(tmp_path / "a", [(1, 1)]), Fault())
     for step in (1, 5):
         folder = tmp_path / f"{step}"
         killed = Fault("on_train_step_begin", step + 1, "kill")
-        training.go(savers(folder, [(1, 1)]), killed)
-        resumed = training.go(savers(folder, [(1, 1)]), Fault(), newest(folder), disturb=1)
+        training.run(savers(folder, [(1, 1)]), killed)
+        resumed = training.run(savers(folder, [(1, 1)]), Fault(), newest(folder), disturb=1)
         assert resumed.parameters == uninterrupted.parameters
         assert files_in(folder) == files_in(tmp_path / "a")
 
@@ -135,12 +135,12 @@ def test_random_state_resumes_without_seed(tmp_path: Path) -> None:
     for pipeline in ("shuffled", "noise in a buffer"):
         training = Training(pipeline)
         one, other = tmp_path / pipeline / "a", tmp_path / pipeline / "b"
-        uninterrupted = training.go(savers(one, [(4, 2)]), Unseed())
-        training.go(savers(other, [(4, 2)]), Unseed("on_train_step_end", 9, "kill"))
+        uninterrupted = training.run(savers(one, [(4, 2)]), Unseed())
+        training.run(savers(other, [(4, 2)]), Unseed("on_train_step_end", 9, "kill"))
         assert files_in(other)
         last = Unseed()
         last.entropy = 6
-        resumed = training.go(savers(other, [(4, 2)]), last, newest(other), disturb=1)
+        resumed = training.run(savers(other, [(4, 2)]), last, newest(other), disturb=1)
         assert get_seed() is None
         assert resumed.parameters == uninterrupted.parameters
         assert files_in(other) == files_in(one)
@@ -156,22 +156,22 @@ def test_resume_works_with_every_storage_option(
 
     training = Training("mapped", "adam", epochs=2)
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        uninterrupted = training.go(policy(one), Fault())
-        training.go(policy(other), Fault("on_train_step_begin", step, "kill"))
-        resumed = training.go(policy(other), Fault(), newest(Path(other)), disturb=1)
+        uninterrupted = training.run(policy(one), Fault())
+        training.run(policy(other), Fault("on_train_step_begin", step, "kill"))
+        resumed = training.run(policy(other), Fault(), newest(Path(other)), disturb=1)
         assert resumed.parameters == uninterrupted.parameters
         assert files_in(Path(other)) == files_in(Path(one))
 
 
 def test_longer_training_resumes_from_finished_one(tmp_path: Path) -> None:
-    uninterrupted = Training(epochs=4).go(savers(tmp_path / "a", [(3, 2)]), Fault())
-    Training(epochs=2).go(savers(tmp_path / "b", [(3, 2)]), Fault())
+    uninterrupted = Training(epochs=4).run(savers(tmp_path / "a", [(3, 2)]), Fault())
+    Training(epochs=2).run(savers(tmp_path / "b", [(3, 2)]), Fault())
     again = newest(tmp_path / "b")
     assert again
     assert again.name == "policy0-2_5.ckpt"
-    nothing = Training(epochs=2).go(savers(tmp_path / "b", [(3, 2)]), Fault(), again)
+    nothing = Training(epochs=2).run(savers(tmp_path / "b", [(3, 2)]), Fault(), again)
     assert not nothing.lines
-    longer = Training(epochs=4).go(savers(tmp_path / "b", [(3, 2)]), Fault(), again)
+    longer = Training(epochs=4).run(savers(tmp_path / "b", [(3, 2)]), Fault(), again)
     assert longer.parameters == uninterrupted.parameters
     assert newest(tmp_path / "b") == tmp_path / "b" / "policy0-4_5.ckpt"
 
@@ -179,9 +179,9 @@ def test_longer_training_resumes_from_finished_one(tmp_path: Path) -> None:
 def test_checkpoint_after_exception_cannot_be_resumed(tmp_path: Path) -> None:
     training = Training()
     policy = savers(tmp_path, [(4, 2)], exception_save=True)
-    training.go(policy, Fault("on_train_step_begin", 3, "kill"))
+    training.run(policy, Fault("on_train_step_begin", 3, "kill"))
     with pytest.raises(ValueError, match="holds no training state"):
-        training.go(policy, Fault(), tmp_path / "policy0-1_3_breakpoint.ckpt")
+        training.run(policy, Fault(), tmp_path / "policy0-1_3_breakpoint.ckpt")
 
 
 def test_training_state_requires_trained_network() -> None:

@@ -45,22 +45,22 @@ def test_early_stopping_matches_model(
     baseline: float | None,
     verbose: bool,
 ) -> None:
-    best, wait, kept = math.inf if mode == "min" else -math.inf, 0, 0
+    best, wait, best_at = math.inf if mode == "min" else -math.inf, 0, 0
     expected: list[object] = []
     stopped, last = 0, 0
     for last, now in enumerate(sequence, start=1):
         if now is not None:
             wait += 1
             if better(now, best, mode, delta):
-                best, kept = now, last
+                best, best_at = now, last
                 if baseline is None or better(now, baseline, mode, delta):
                     wait = 0
             stopped = last if wait >= max(1, patience) else 0
-        expected.append((best, wait, stopped, float(kept or last) if stopped else float(last)))
+        expected.append((best, wait, stopped, float(best_at or last) if stopped else float(last)))
         if stopped:
             break
-    expected.append((best, wait, stopped, float(kept or last)))
-    lines = ["Restoring model weights from the end of the best epoch."] * (kept > 0)
+    expected.append((best, wait, stopped, float(best_at or last)))
+    lines = ["Restoring model weights from the end of the best epoch."] * (best_at > 0)
     lines += [f"Epoch {stopped:05d}: early stopping"] * (stopped > 0)
 
     def make() -> EarlyStopping:

@@ -160,10 +160,10 @@ class Pipelines(RuleBasedStateMachine):
         if {"e", "f"} & set(of.columns):
             return NOTHING
         dataset = of.dataset.map(lambda x: (x, 2 * x + 1), name, ["e", "f"])
-        rest = [row[:place] + row[place + 1 :] for row in of.rows]
+        without = [row[:place] + row[place + 1 :] for row in of.rows]
         rows = [
             (row[place], doubled(row[place]), *others)
-            for row, others in zip(of.rows, rest, strict=True)
+            for row, others in zip(of.rows, without, strict=True)
         ]
         columns = ("e", "f", *(other for other in of.columns if other != name))
         return replace(of, dataset=dataset, columns=columns, rows=rows)
@@ -185,10 +185,10 @@ class Pipelines(RuleBasedStateMachine):
 
     @rule(target=made, of=made, data=st.data())
     def project(self, of: Modelled, data: st.DataObject) -> Modelled:
-        kept = data.draw(st.lists(st.sampled_from(of.columns), min_size=1, unique=True))
-        places = [of.columns.index(name) for name in kept]
+        chosen = data.draw(st.lists(st.sampled_from(of.columns), min_size=1, unique=True))
+        places = [of.columns.index(name) for name in chosen]
         rows = [tuple(row[i] for i in places) for row in of.rows]
-        return replace(of, dataset=of.dataset.project(kept), columns=tuple(kept), rows=rows)
+        return replace(of, dataset=of.dataset.project(chosen), columns=tuple(chosen), rows=rows)
 
     @rule(target=made, one=made, other=made)
     def zip(self, one: Modelled, other: Modelled) -> object:
@@ -220,9 +220,9 @@ class Pipelines(RuleBasedStateMachine):
         one, other = of.dataset.split([cut, count - cut], randomize)
         if not of.ordered or randomize:
             return Modelled(one + other, of.columns, of.rows, ordered=False, leaves=leaves)
-        first_rows, rest = of.rows[:cut], of.rows[cut:]
+        first_rows, other_rows = of.rows[:cut], of.rows[cut:]
         return multiple(
-            replace(of, dataset=one, rows=first_rows), replace(of, dataset=other, rows=rest)
+            replace(of, dataset=one, rows=first_rows), replace(of, dataset=other, rows=other_rows)
         )
 
     @rule(target=running, of=made | sources, epochs=few)
@@ -243,11 +243,11 @@ class Pipelines(RuleBasedStateMachine):
                 return
             row = next(run.iterator, None)
             if row is not None:
-                assert plain(row) == run.left.pop(0)
+                assert plain(row) == run.unread.pop(0)
                 continue
-            assert not run.left
+            assert not run.unread
             run.ended += 1
-            run.left = list(run.of.rows)
+            run.unread = list(run.of.rows)
             return
 
     @rule(target=running, run=running, epochs=few)
@@ -255,15 +255,15 @@ class Pipelines(RuleBasedStateMachine):
         """Its `num_epochs` counts the epochs before, too."""
         iterator = run.of.dataset.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
         state = run.iterator.state_dict()
-        begun = run.ended + (len(run.left) < len(run.of.rows))
+        begun = run.ended + (len(run.unread) < len(run.of.rows))
         if epochs < begun:
             with pytest.raises(
                 ValueError, match=f"has begun {begun} epochs, but .* 'num_epochs' {epochs}, "
             ):
                 iterator.load_state_dict(state)
-            return replace(run, iterator=iterator, left=list(run.of.rows), epochs=epochs, ended=0)
+            return replace(run, iterator=iterator, unread=list(run.of.rows), epochs=epochs, ended=0)
         iterator.load_state_dict(state)
-        return replace(run, iterator=iterator, left=list(run.left), epochs=epochs)
+        return replace(run, iterator=iterator, unread=list(run.unread), epochs=epochs)
 
 
 Pipelines.TestCase.settings = settings(

@@ -123,8 +123,8 @@ OURS: dict[str, Callable[[], Callback]] = {
 
 def test_table_contains_every_public_callback() -> None:
     public = {name: getattr(tp, name) for name in tp.__all__}
-    classes = [each for each in public.values() if isinstance(each, type)]
-    assert {each.__name__ for each in classes if issubclass(each, Callback)} == OURS.keys()
+    classes = [value for value in public.values() if isinstance(value, type)]
+    assert {cls.__name__ for cls in classes if issubclass(cls, Callback)} == OURS.keys()
 
 
 @pytest.fixture(autouse=True)

@@ -74,8 +74,8 @@ def asked() -> list[str]:
 
 
 def protocol_names() -> list[str]:
-    own = (n for n, v in vars(Array).items() if isinstance(v, property) or isfunction(v))
-    return [n for n in own if n not in {"__init__", "__subclasshook__"}]
+    members = (n for n, v in vars(Array).items() if isinstance(v, property) or isfunction(v))
+    return [n for n in members if n not in {"__init__", "__subclasshook__"}]
 
 
 def calls(name: str) -> list[tuple[int, tuple[str, ...]]]:

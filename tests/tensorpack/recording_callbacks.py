@@ -102,10 +102,10 @@ class EventRecorder(Events, TrainCallback): ...
 
 def stops_at(event: str, occurrence: int = 1, *, finished: bool = False) -> TrainCallback:
     """Return a callback that requests a stop when an event occurs for the n-th time."""
-    callback, left = TrainCallback(), iter(range(occurrence - 1, -1, -1))
+    callback, countdown = TrainCallback(), iter(range(occurrence - 1, -1, -1))
 
     def hook(run_context: RunContext) -> None:
-        if next(left, None) == 0:
+        if next(countdown, None) == 0:
             run_context.request_stop(finished=finished)
 
     setattr(callback, event, hook)
@@ -142,23 +142,23 @@ def tensorpack(log: Log, numbers: list[int], epochs: int, steps: int, initial: i
     """Write the hooks that tensorpack's own loop calls, by its documentation, to `log`."""
     epoch, done, local = initial, initial * steps, -1
 
-    def each(hook: str) -> None:
+    def note(hook: str) -> None:
         for number in numbers:
             log.note(number, hook, (epoch, done, local))
 
-    each("setup_graph")
+    note("setup_graph")
     with suppress(StopTraining):
         try:
-            each("before_train")
-            for epoch in range(initial + 1, initial + epochs + 1):  # noqa: B007 (read by `each`)
-                each("before_epoch")
+            note("before_train")
+            for epoch in range(initial + 1, initial + epochs + 1):  # noqa: B007 (read by `note`)
+                note("before_epoch")
                 for local in range(steps):  # noqa: B007
-                    each("before_run")
+                    note("before_run")
                     done += 1
-                    each("after_run")
-                    each("trigger_step")
-                each("after_epoch")
-                each("trigger_epoch")
+                    note("after_run")
+                    note("trigger_step")
+                note("after_epoch")
+                note("trigger_epoch")
         finally:
             interrupt = None
             for number in numbers:

@@ -76,22 +76,22 @@ def test_events_call_one_hook_on_all_callbacks_and_then_one_on_each_in_list_orde
     log, expected = Log(), list[tuple[int, str]]()
     train(log, apis, epochs, steps, fit=fit)
 
-    def event(name: str, first: str = "", own: str = "") -> None:
-        hooks = {"m": name, "p": own}
+    def event(name: str, first: str = "", hook: str = "") -> None:
+        hooks = {"m": name, "p": hook}
         expected.extend((i, first) for i, api in enumerate(apis) if first and api == "p")
         expected.extend((i, hooks[api]) for i, api in enumerate(apis) if hooks[api])
 
     event("on_train_begin", "setup_graph", "before_train")
     for _ in range(epochs):
-        event("on_train_epoch_begin", own="before_epoch")
+        event("on_train_epoch_begin", hook="before_epoch")
         for _ in range(steps):
-            event("on_train_step_begin", own="before_run")
+            event("on_train_step_begin", hook="before_run")
             event("on_train_step_end", "after_run", "trigger_step")
         if fit:
             event("on_eval_begin", "after_epoch")
             event("on_eval_end")
         event("on_train_epoch_end", "" if fit else "after_epoch", "trigger_epoch")
-    event("on_train_end", own="after_train")
+    event("on_train_end", hook="after_train")
     assert [line[:2] for line in log if line[1] != "exit"] == expected
 
 
@@ -245,15 +245,15 @@ def test_slow_callbacks_are_logged(times: list[tuple[float, ...]]) -> None:
         callbacks.append(StopsInTheNextEpoch())
         Model(ConstantLoss()).train(len(times) + 1, Batches(1), callbacks)
     expected: list[str] = []
-    for each in times:
+    for seconds in times:
         slow = [
-            f"Slow{i} {took:.1f} s" for i, took in enumerate(each) if took > max(1, 0.3 * sum(each))
+            f"Slow{i} {s:.1f} s" for i, s in enumerate(seconds) if s > max(1, 0.3 * sum(seconds))
         ]
-        if sum(each) >= 2 and slow:
+        if sum(seconds) >= 2 and slow:
             expected.append(
-                f"The callbacks took {sum(each):.1f} s after this epoch: {', '.join(slow)}."
+                f"The callbacks took {sum(seconds):.1f} s after this epoch: {', '.join(slow)}."
             )
-    assert [each for each in messages if "stopped" not in each] == expected
+    assert [message for message in messages if "stopped" not in message] == expected
 
 
 @given(st.integers(0, 3), st.integers(1, 3), st.integers(1, 3))

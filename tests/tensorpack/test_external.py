@@ -160,12 +160,12 @@ NOTE = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + '\\n')"
 def put(name: str, values: Sequence[float | None]) -> Callback:
     """Log the value of each epoch."""
 
-    def each(cb: Callback) -> None:
+    def log_value(cb: Callback) -> None:
         value = values[cb.epoch_num - 1]
         if value is not None:
             cb.trainer.monitors.put_scalar(name, value)
 
-    return CallbackFactory(trigger=each, produces=[name])
+    return CallbackFactory(trigger=log_value, produces=[name])
 
 
 @pytest.fixture

@@ -118,14 +118,14 @@ def test_custom_inferencer_receives_its_fetches() -> None:
             return ["input", "label", "output", "loss"]
 
         def _on_fetches(self, results: Sequence[Array]) -> None:
-            self.shapes.append([each.shape for each in results[:3]])
+            self.shapes.append([result.shape for result in results[:3]])
 
         def _after_inference(self) -> None:
             return None
 
-    own = RecordsShapes()
-    assert set(measured(own)) == {"loss", "learning_rate"}
-    assert own.shapes[-1] == [(2, 4), (2,), (2, 3)]
+    recorder = RecordsShapes()
+    assert set(measured(recorder)) == {"loss", "learning_rate"}
+    assert recorder.shapes[-1] == [(2, 4), (2,), (2, 3)]
 
 
 def test_network_output_is_the_loss_without_loss_function() -> None:

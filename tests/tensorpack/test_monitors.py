@@ -180,15 +180,15 @@ def test_several_printers_print_each_number_once(
         with pytest.MonkeyPatch.context() as patch:
             printed = list[str]()
             patch.setattr(logger, "info", printed.append)
-            copies = [replace(each) for each in shown]
-            callbacks = [Every(steps=1)(each) if wrapped else each for each in copies]
+            copies = [replace(printer) for printer in shown]
+            callbacks = [Every(steps=1)(printer) if wrapped else printer for printer in copies]
             train_constant(Logs({1: 1.23456, 3: 3.0}, 2.5), *callbacks)
             return printed
 
-    alone = [Counter(lines([each])) for each in printers]
+    alone = [Counter(lines([printer])) for printer in printers]
     together = lines(printers)
     assert set(together) == set().union(*alone)
-    assert all(together.count(line) <= max(each[line] for each in alone) for line in together)
+    assert all(together.count(line) <= max(counter[line] for counter in alone) for line in together)
 
 
 def test_monitors_restore_their_state(tmp_path: Path) -> None:

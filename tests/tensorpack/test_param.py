@@ -62,13 +62,13 @@ def test_valid_lines_are_used_among_invalid_ones(
     lines: list[str | tuple[str, float]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("hyper") / "hyper.txt"
-    texts = [each if isinstance(each, str) else f"{each[0]}: {each[1]!r}" for each in lines]
+    texts = [entry if isinstance(entry, str) else f"{entry[0]}: {entry[1]!r}" for entry in lines]
     path.write_text("".join(f"{text}\n" for text in texts), "utf-8")
     values, wrong = HyperFile(os.fspath(path)).read()
-    for text, each in zip(texts, lines, strict=True):
-        if isinstance(each, tuple):
-            last = [other for other in texts if other.split(":")[0].strip() == each[0]]
-            assert each[0] in values
+    for text, entry in zip(texts, lines, strict=True):
+        if isinstance(entry, tuple):
+            last = [other for other in texts if other.split(":")[0].strip() == entry[0]]
+            assert entry[0] in values
             assert last
         elif text.split("#")[0].strip() and ":" not in text:
             assert any(repr(text.split("#")[0].strip()) in message for message in wrong)
@@ -154,8 +154,8 @@ def test_scheduled_values_are_those_of_the_epochs_or_steps_done(
             return schedule[left] + share * (schedule[right] - schedule[left])
         return schedule[passed[-1]]
 
-    each = 2 if steps else 1
-    expected = [value_after(done) for done in range(initial * each, (initial + epochs) * each)]
+    scale = 2 if steps else 1
+    expected = [value_after(done) for done in range(initial * scale, (initial + epochs) * scale)]
     actual = scheduled(list(schedule.items()), epochs, initial, interp, steps)
     assert actual == pytest.approx(expected)
 

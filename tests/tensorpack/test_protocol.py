@@ -110,7 +110,7 @@ def test_unknown_or_late_metric_names_raise_before_training(name: str, message: 
 
 @given(st.dictionaries(st.sampled_from("ab"), st.lists(st.integers(0, 9))), st.booleans())
 def test_history_state_needs_equal_lengths(steps: dict[str, list[int]], fits: bool) -> None:
-    values = {name: [0.5] * (len(each) + (not fits)) for name, each in steps.items()}
+    values = {name: [0.5] * (len(numbers) + (not fits)) for name, numbers in steps.items()}
     history = ScalarHistory()
     with (
         nullcontext()
@@ -175,7 +175,7 @@ def test_predictor_calls_the_network_in_evaluation_mode() -> None:
         assert trainer.is_chief
         assert trainer.loop.epoch_num == 1
         predictor = trainer.get_predictor(["x"], ["output", "training"])
-        outputs.extend(each.item() for each in predictor(np.full(1, 3.0)))
+        outputs.extend(output.item() for output in predictor(np.full(1, 3.0)))
         assert trainer.summaries == before
         with pytest.raises(TypeError, match=r"inputs must be \['x'\]"):
             predictor()

@@ -24,12 +24,12 @@ from tests.helpers.stub_models import Rows, make
 
 
 def put(values: list[float | None]) -> Callback:
-    def each(cb: Callback) -> None:
+    def log_value(cb: Callback) -> None:
         value = values[cb.epoch_num - 1]
         if value is not None:
             cb.trainer.monitors.put_scalar("val/x", value)
 
-    return CallbackFactory(trigger=each, produces=["val/x"])
+    return CallbackFactory(trigger=log_value, produces=["val/x"])
 
 
 def files(folder: Path) -> list[str]:
@@ -37,10 +37,10 @@ def files(folder: Path) -> list[str]:
 
 
 @given(st.integers(1, 4), st.integers(0, 3))
-def test_model_saver_keeps_the_newest(epochs: int, kept: int) -> None:
+def test_model_saver_keeps_the_newest(epochs: int, limit: int) -> None:
     with TemporaryDirectory() as directory:
-        make().train(epochs, Rows(), [ModelSaver(kept, checkpoint_dir=directory)])
-        steps = [3 * epoch for epoch in range(1, epochs + 1)][-kept:]
+        make().train(epochs, Rows(), [ModelSaver(limit, checkpoint_dir=directory)])
+        steps = [3 * epoch for epoch in range(1, epochs + 1)][-limit:]
         assert sorted(os.listdir(directory)) == sorted(f"model-{step}.ckpt" for step in steps)
         assert "weight" in load_checkpoint(os.path.join(directory, f"model-{steps[-1]}.ckpt"))
 

@@ -60,9 +60,9 @@ def test_elapsed_seconds_exclude_the_time_between_runs(runs: list[tuple[list[int
     with clock.replaces_perf_counter(triggers):
         timed.reset_state()
         for passed, pause in runs:
-            for each in passed:
-                clock.now += each
-                elapsed += each
+            for duration in passed:
+                clock.now += duration
+                elapsed += duration
                 assert timed.state_dict() == {"elapsed": elapsed}
             state = timed.state_dict()
             clock.now += pause

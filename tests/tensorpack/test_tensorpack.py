@@ -58,7 +58,7 @@ def config(**arguments: Any) -> tp.TrainConfig:  # noqa: ANN401
 
 def test_configuration_trains_its_epochs_with_callbacks_before_monitors() -> None:
     calls: list[object] = []
-    own = tp.CallbackFactory(trigger=lambda cb: calls.append((cb.epoch_num, cb.global_step)))
+    hook = tp.CallbackFactory(trigger=lambda cb: calls.append((cb.epoch_num, cb.global_step)))
 
     class Monitor(tp.MonitorBase):
         def _trigger(self) -> None:
@@ -66,7 +66,7 @@ def test_configuration_trains_its_epochs_with_callbacks_before_monitors() -> Non
 
     tp.launch_train_with_config(
         config(
-            callbacks=[own, tp.ProgressBar()], monitors=[Monitor()], starting_epoch=2, max_epoch=3,
+            callbacks=[hook, tp.ProgressBar()], monitors=[Monitor()], starting_epoch=2, max_epoch=3,
             steps_per_epoch=3,
         )
     )  # fmt: skip

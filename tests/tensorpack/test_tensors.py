@@ -184,22 +184,22 @@ names = st.lists(st.sampled_from(["loss", "input0", "input1", "half"]), max_size
 
 
 @given(st.lists(st.none() | names, min_size=1, max_size=5))
-def test_after_run_receives_the_arrays_that_before_run_named(each: list[list[str] | None]) -> None:
+def test_after_run_receives_the_arrays_that_before_run_named(asked: list[list[str] | None]) -> None:
     class Varying(Callback):
         wants_summaries = True
 
         def _before_run(self, run_context: RunContext) -> list[str] | None:
-            return each[self.global_step]
+            return asked[self.global_step]
 
         def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-            expected = [self.trainer.array(name) for name in each[self.global_step - 1] or ()]
+            expected = [self.trainer.array(name) for name in asked[self.global_step - 1] or ()]
             received.append(len(expected))
             for actual, array in zip(run_values.results, expected, strict=True):
                 np.testing.assert_array_equal(actual, array)
 
     received: list[int] = []
-    train_counting(Varying(), epochs=1, steps=len(each))
-    assert received == [len(one or ()) for one in each]
+    train_counting(Varying(), epochs=1, steps=len(asked))
+    assert received == [len(one or ()) for one in asked]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6))

@@ -105,15 +105,15 @@ def test_throughput_counts_only_the_time_of_steps(
     clock, tracker = Clock(), ThroughputTracker(samples)
     (name,) = tracker.produces()
     assert name == f"Throughput ({'samples' if samples else 'steps'}/sec)"
-    each = [duration for steps in epochs for duration in steps]
-    triggers = [n for n in range(1, len(each) + 1) if n % (period or 3) == 0]
+    seconds = [duration for steps in epochs for duration in steps]
+    triggers = [n for n in range(1, len(seconds) + 1) if n % (period or 3) == 0]
     expected = [
-        ((last - first) * (samples or 1)) / sum(each[first:last])
+        ((last - first) * (samples or 1)) / sum(seconds[first:last])
         for first, last in pairwise([0, *triggers])
     ]
     callback = PeriodicTrigger(tracker, every_k_steps=period) if period else tracker
     for _ in range(trainings):
-        passing = Passing(clock, each, [100] * len(epochs))
+        passing = Passing(clock, seconds, [100] * len(epochs))
         with clock.replaces_perf_counter(trackers):
             history = train_counting(passing, callback, epochs=len(epochs))
         assert [step for step, _ in history.get_history(name)] == triggers

@@ -102,24 +102,24 @@ WAYS: list[Wrap] = [
     steps=few,
     epochs=few,
     total=st.integers(1, 5),
-    each=st.integers(1, 4),
+    size=st.integers(1, 4),
 )
 def test_every_matches_a_simple_count(
-    wrap: Wrap, steps: int | None, epochs: int | None, total: int, each: int
+    wrap: Wrap, steps: int | None, epochs: int | None, total: int, size: int
 ) -> None:
     assume(steps or epochs)
     callback, log = Triggered(), Log()
     every = Every(steps=steps, epochs=epochs)
     Model(ConstantLoss()).train(
-        total, Batches(each), [wrap(callback, every), every(EventRecorder(log, 0))]
+        total, Batches(size), [wrap(callback, every), every(EventRecorder(log, 0))]
     )
-    due = [(1 + (n - 1) // each, n) for n in range(1, total * each + 1) if steps and n % steps == 0]
-    ends = [(e, e * each) for e in range(1, total + 1) if epochs and e % epochs == 0]
+    due = [(1 + (n - 1) // size, n) for n in range(1, total * size + 1) if steps and n % steps == 0]
+    ends = [(e, e * size) for e in range(1, total + 1) if epochs and e % epochs == 0]
     assert callback.at == sorted(due + ends)
     hooks = [hook for _, hook, _ in log]
-    of_epochs = {1 + (n - 1) // each for _, n in ends}
+    of_epochs = {1 + (n - 1) // size for _, n in ends}
     expected = {n for _, n in due}
-    expected |= {n for n in range(1, total * each + 1) if 1 + (n - 1) // each in of_epochs}
+    expected |= {n for n in range(1, total * size + 1) if 1 + (n - 1) // size in of_epochs}
     assert hooks.count("on_train_step_end") == hooks.count("on_train_step_begin") == len(expected)
     assert hooks.count("on_train_epoch_end") == (len(ends) if epochs else total)
     assert hooks.count("on_train_epoch_begin") == hooks.count("on_train_epoch_end")
@@ -154,10 +154,10 @@ def test_every_counts_seconds_from_the_last_due_step(
     class SavesAndLoads(Callback):
         def _after_run(self, run_context: object, run_values: object) -> None:
             if self.global_step in saved_at:
-                saved = [each.state_dict() for each in wrapped]
+                saved = [member.state_dict() for member in wrapped]
                 clock.now += 100
-                for each, state in zip(wrapped, saved, strict=True):
-                    each.load_state_dict(state)
+                for member, state in zip(wrapped, saved, strict=True):
+                    member.load_state_dict(state)
 
     with clock.replaces_perf_counter(triggers):
         Model(ConstantLoss()).train(
@@ -194,24 +194,24 @@ def test_enable_callback_if_evaluates_before_the_step() -> None:
     ]
 
 
-@given(steps=few, epochs=few, total=st.integers(1, 4), each=st.integers(1, 4))
-@example(steps=None, epochs=3, total=4, each=2)
-@example(steps=5, epochs=None, total=2, each=3)
+@given(steps=few, epochs=few, total=st.integers(1, 4), size=st.integers(1, 4))
+@example(steps=None, epochs=3, total=4, size=2)
+@example(steps=5, epochs=None, total=2, size=3)
 def test_periodic_callback_calls_the_due_hooks_and_with_epochs_the_last_ones(
-    steps: int | None, epochs: int | None, total: int, each: int
+    steps: int | None, epochs: int | None, total: int, size: int
 ) -> None:
     assume(steps or epochs)
     log = Log()
-    train_constant(PeriodicCallback(HookRecorder(log, 0), steps, epochs), epochs=total, steps=each)
+    train_constant(PeriodicCallback(HookRecorder(log, 0), steps, epochs), epochs=total, steps=size)
 
     def is_due(done: int, epoch: int, *, last: bool) -> bool:
         by_steps = steps is not None and done % steps == 0
         return by_steps or (epochs is not None and (epoch % epochs == 0 or last))
 
-    ends = range(each, total * each + 1, each)
-    due_ends = [n for n in ends if is_due(n, n // each, last=n == total * each)]
+    ends = range(size, total * size + 1, size)
+    due_ends = [n for n in ends if is_due(n, n // size, last=n == total * size)]
     due_steps = [
-        n for n in range(total * each) if is_due(n, n // each + 1, last=n == total * each - 1)
+        n for n in range(total * size) if is_due(n, n // size + 1, last=n == total * size - 1)
     ]
     for hook, expected in (
         ("before_run", due_steps),
@@ -250,7 +250,7 @@ def test_wrapped_model_checkpoint_can_be_resumed(
         model = make()
         callback = wrap(ModelCheckpoint("net", str(tmp_path), config))
         model.train(4, Rows(), [callback], resume=resume)
-        return [each.asnumpy().tolist() for each in model.train_network.trainable_params()]
+        return [param.asnumpy().tolist() for param in model.train_network.trainable_params()]
 
     uninterrupted = train()
     assert sorted(path.name for path in tmp_path.glob("*.ckpt")) == [

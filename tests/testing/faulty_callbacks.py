@@ -31,7 +31,7 @@ def halve(run_context: RunContext, optimizers: bool = False) -> None:
     optimizer = params(run_context).optimizer
     assert optimizer is not None
     network = params(run_context).network.trainable_params()
-    states = [each for each in optimizer.get_parameters() if each.name.startswith("moments")]
+    states = [state for state in optimizer.get_parameters() if state.name.startswith("moments")]
     for parameter in states if optimizers else network:
         parameter.set_data(parameter * 0.5)
 
@@ -333,7 +333,7 @@ class Borrows(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         parameters = list(params(run_context).train_network.get_parameters())
-        self.saved = [(each, each.copy()) for each in parameters]
+        self.saved = [(parameter, parameter.copy()) for parameter in parameters]
         halve(run_context)
 
     def __exit__(self, *error: object) -> None:

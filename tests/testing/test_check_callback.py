@@ -214,15 +214,15 @@ def error_report(factory: Callable[[], train.Callback], invariant: str) -> Callb
     [
         # All but the first violation of each invariant are in the full run only.
         pytest.param(*case, marks=[pytest.mark.full] if case[0] in earlier else [])
-        for case, earlier in ((case, {each[0] for each in BAD[:i]}) for i, case in enumerate(BAD))
+        for case, earlier in ((case, {bad[0] for bad in BAD[:i]}) for i, case in enumerate(BAD))
     ],
 )
 def test_violations_are_reported(
     invariant: str, factory: Callable[[], train.Callback], message: str
 ) -> None:
     error = error_report(factory, invariant)
-    assert {each.invariant for each in error.violations} == {invariant}
-    assert any(message in each.message for each in error.violations), error
+    assert {violation.invariant for violation in error.violations} == {invariant}
+    assert any(message in violation.message for violation in error.violations), error
     assert INVARIANTS[invariant] in str(error)
 
 
@@ -238,8 +238,8 @@ def test_averages_must_be_restored_reset_and_resumed(
 ) -> None:
     with pytest.raises(CallbackError) as raised:
         check_callback(factory, modes=["fit"], samples=0, may_change=SWAPS["may_change"])
-    assert any(message in each.message for each in raised.value.violations), raised.value
-    assert {each.invariant for each in raised.value.violations} == {invariant}
+    assert any(message in violation.message for violation in raised.value.violations), raised.value
+    assert {violation.invariant for violation in raised.value.violations} == {invariant}
 
 
 def test_parameters_may_change_only_where_they_are_named() -> None:
@@ -297,7 +297,7 @@ def test_an_error_in_trainings_of_one_size_is_found(epochs: int, steps: int, see
         )
     scenario = Scenario("train", epochs, steps)
     assert scenario in raised.value.scenarios
-    assert str(scenario) in {each.where for each in raised.value.violations}
+    assert str(scenario) in {violation.where for violation in raised.value.violations}
     assert f"{epochs}×{steps}" in str(raised.value).splitlines()[-1]
 
 
@@ -312,34 +312,34 @@ def test_sampled_scenarios_include_every_size_without_a_fault(
     sampled = sample_scenarios(kinds, count, seed)
     assert sampled == sample_scenarios(kinds, count, seed)
     assert len(set(sampled)) == len(sampled) <= count
-    without_fault = [each for each in sampled if each.fault is None]
+    without_fault = [scenario for scenario in sampled if scenario.fault is None]
     assert sampled[: len(without_fault)] == without_fault
     for i, kind in enumerate(kinds):
         share = count // len(kinds) + (i < count % len(kinds))
-        own = [each for each in without_fault if each.kind == kind]
+        of_kind = [scenario for scenario in without_fault if scenario.kind == kind]
         if kind == "eval":
-            assert len({each.valid_batches for each in own}) == min(share, 3)
+            assert len({scenario.valid_batches for scenario in of_kind}) == min(share, 3)
         else:
-            sizes = {(each.epochs, each.batches) for each in own}
+            sizes = {(scenario.epochs, scenario.batches) for scenario in of_kind}
             assert len(sizes) == min(share, 9)
             assert sizes <= {(e, s) for e in (1, 2, 3) for s in (1, 2, 3)}
 
 
 def test_sampled_scenarios_have_all_kinds_of_faults_and_validation() -> None:
     sampled = sample_scenarios(KINDS, 600, seed=0)
-    faults = [each.fault for each in sampled if each.fault]
-    assert {each.event for each in faults} == set(EVENTS)
-    assert {each.kind for each in faults} == {"stop", "exception", "interrupt", "kill"}
-    assert {each.times for each in faults} == {1, 2, 3, 4}
-    assert {each.first for each in faults} == {False, True}
+    faults = [scenario.fault for scenario in sampled if scenario.fault]
+    assert {fault.event for fault in faults} == set(EVENTS)
+    assert {fault.kind for fault in faults} == {"stop", "exception", "interrupt", "kill"}
+    assert {fault.times for fault in faults} == {1, 2, 3, 4}
+    assert {fault.first for fault in faults} == {False, True}
     for kind in KINDS:
-        own = [each.fault for each in sampled if each.kind == kind]
-        assert own.count(None) == (3 if kind == "eval" else 9)  # each size once
-        events = {fault.event for fault in own if fault}
+        of_kind = [scenario.fault for scenario in sampled if scenario.kind == kind]
+        assert of_kind.count(None) == (3 if kind == "eval" else 9)  # each size once
+        events = {fault.event for fault in of_kind if fault}
         assert events == {e for e in EVENTS if kind == "fit" or e.startswith(f"on_{kind}_")}
-    fits = [each for each in sampled if each.kind == "fit"]
-    assert {each.valid_batches for each in fits} == {None, 1, 2, 3}
-    assert {True, False} == {bool(each.validated_epochs) for each in fits}
+    fits = [scenario for scenario in sampled if scenario.kind == "fit"]
+    assert {fit.valid_batches for fit in fits} == {None, 1, 2, 3}
+    assert {True, False} == {bool(fit.validated_epochs) for fit in fits}
     assert sampled != sample_scenarios(KINDS, 600, seed=1)
 
 
@@ -480,7 +480,7 @@ class Measures(train.Callback):
 @pytest.mark.parametrize(
     "factory",
     [
-        *(pytest.param(each, marks=pytest.mark.full) for each in (Evaluates, Measures)),
+        *(pytest.param(cls, marks=pytest.mark.full) for cls in (Evaluates, Measures)),
         TakesTurns,
         Writes,
     ],
@@ -519,7 +519,7 @@ def test_check_runs_in_a_thread() -> None:
 @example({*IGNORABLE})
 def test_runs_for_ignored_invariants_are_left_out(ignored: set[str]) -> None:
     tried = check_callback(train.Callback, modes=["eval"], ignore=ignored, samples=0)
-    assert any(str(each).endswith("number 1000") for each in tried) == ("reuse" not in ignored)
+    assert any(str(run).endswith("number 1000") for run in tried) == ("reuse" not in ignored)
 
 
 def test_rejecting_a_supported_mode_is_a_violation() -> None:

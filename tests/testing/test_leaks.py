@@ -98,12 +98,12 @@ def test_each_change_of_the_process_is_one_leak_until_it_is_restored(chosen: set
             messages = list(before.leaks())
         finally:
             before.restore()
-        left = list(before.leaks())
+        leaks = list(before.leaks())
     assert len(messages) == len(changes)
     for _, message in changes:
-        assert len([each for each in messages if message in each]) == 1
-    assert all("temporary file" in each for each in left)  # these are left to the callback
-    assert len(left) == sum("temporary file" in message for _, message in changes)
+        assert len([leak for leak in messages if message in leak]) == 1
+    assert all("temporary file" in leak for leak in leaks)  # these are left to the callback
+    assert len(leaks) == sum("temporary file" in message for _, message in changes)
 
 
 @given(st.integers(0, 3))
@@ -112,10 +112,10 @@ def test_each_open_file_is_one_leak(number: int) -> None:
         before = ProcessResources.capture()
         for i in range(number):
             opened.enter_context(open(os.path.join(folder, f"{i}.txt"), "w", encoding="utf-8"))
-        messages = [each for each in before.leaks() if folder in each]
+        messages = [leak for leak in before.leaks() if folder in leak]
         assert len(messages) == number
         opened.close()
-        assert not [each for each in before.leaks() if folder in each]
+        assert not [leak for leak in before.leaks() if folder in leak]
 
 
 def test_open_files_are_ignored_where_unsupported(

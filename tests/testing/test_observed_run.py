@@ -19,11 +19,11 @@ integers = st.lists(st.integers(-9, 9), min_size=1, max_size=20)
 
 class Keeps(Callback):
     def __init__(self, value: object) -> None:
-        self.kept = value
+        self.value = value
 
 
-def kept(value: object) -> object:
-    return plain_attributes(Keeps(value)).get("its attribute 'kept'", "what is not compared")
+def compared(value: object) -> object:
+    return plain_attributes(Keeps(value)).get("its attribute 'value'", "what is not compared")
 
 
 @pytest.mark.parametrize("make", [np.array, Tensor])
@@ -32,8 +32,8 @@ def test_arrays_are_compared_by_value(
     make: Callable[[list[int]], object], numbers: list[int], data: st.DataObject
 ) -> None:
     others = data.draw(st.just(numbers) | integers | st.permutations(numbers))
-    assert (kept(make(numbers)) == kept(make(others))) == (numbers == others)
-    assert kept([make(numbers)]) == [kept(make(numbers))]
+    assert (compared(make(numbers)) == compared(make(others))) == (numbers == others)
+    assert compared([make(numbers)]) == [compared(make(numbers))]
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_arrays_are_compared_by_value(
     ],
 )
 def test_small_values_are_printed_completely(value: object, expected: object) -> None:
-    result = kept(value)
+    result = compared(value)
     assert result == expected or (isinstance(expected, str) and str(result).startswith(expected))
 
 
 @given(st.floats(-1e9, 1e9))
 def test_floats_are_compared_exactly(value: float) -> None:
-    assert kept(value) != kept(math.nextafter(value, math.inf))
+    assert compared(value) != compared(math.nextafter(value, math.inf))
 
 
 PARAMETERS = """
@@ -74,9 +74,9 @@ def violations(event: str, hook: Callable[[RunContext], object]) -> list[tuple[s
 
 
 @given(NAMES, st.sampled_from(["mine", "net_outputs", "eval_results"]))
-def test_changes_of_the_loops_own_parameters_are_violations(name: str, own: str) -> None:
+def test_changes_of_the_loops_own_parameters_are_violations(name: str, allowed: str) -> None:
     def change(run_context: RunContext) -> None:
-        run_context.original_args().update({name: object(), own: object()})
+        run_context.original_args().update({name: object(), allowed: object()})
 
     expected = ("bookkeeping", f"on_train_end changed the run's parameter '{name}'.")
     assert violations("on_train_end", change) == [expected]
@@ -90,7 +90,7 @@ def test_the_smallest_change_of_one_element_is_a_violation(
 
     def change(run_context: RunContext) -> None:
         network = run_context.original_args().train_network
-        parameters = [each for each in network.get_parameters() if each.dtype == float32]
+        parameters = [p for p in network.get_parameters() if p.dtype == float32]
         parameter = parameters[number % len(parameters)]
         array = parameter.asnumpy().copy()
         array.flat[index % array.size] = np.nextafter(
@@ -102,5 +102,5 @@ def test_the_smallest_change_of_one_element_is_a_violation(
 
     actual = violations(event, change)
     assert actual == [
-        ("parameters", f"{event} changed the parameter '{each}'.") for each in changed
+        ("parameters", f"{event} changed the parameter '{weight}'.") for weight in changed
     ]

@@ -90,15 +90,15 @@ def test_lines_of_the_tree_take_as_long_as_those_nested_in_them(
     """And each call is nested in an event, or in the run."""
     with redirect_stdout(None):
         tree = scenario.run(callbacks).tree().splitlines()
-    rest: dict[int, float] = {}  # by the indentation of the line around
+    remaining: dict[int, float] = {}  # by the indentation of the line around
     for line in tree:
         time = float(line.split()[-2])
         indent = len(line) - len(line.lstrip())
-        rest = {level: left for level, left in rest.items() if level < indent}
-        if rest:
-            rest[max(rest)] -= time
-            assert rest[max(rest)] > -0.01, "\n".join(tree)  # milliseconds are rounded
-        rest[indent] = time
+        remaining = {level: time_left for level, time_left in remaining.items() if level < indent}
+        if remaining:
+            remaining[max(remaining)] -= time
+            assert remaining[max(remaining)] > -0.01, "\n".join(tree)  # milliseconds are rounded
+        remaining[indent] = time
 
 
 def test_nested_runs_are_below_their_call() -> None:

@@ -171,10 +171,10 @@ SMALLEST: list[tuple[st.SearchStrategy[object], Callable[[object], bool], str]] 
         lambda run: isinstance(run, Scenario) and run.fault is not None,
         "Scenario('eval', valid_batches=1, fault=Fault('on_eval_begin', 1, 'stop', False))",
     ),
-    (mst.callback_lists("fit"), lambda each: each != [], "[History()]"),
+    (mst.callback_lists("fit"), lambda callbacks: callbacks != [], "[History()]"),
     (
         mst.datasets(),
-        lambda each: True,
+        lambda dataset: True,
         "batch(NumpySlicesDataset({'x': array([[0.  , 0.25]], dtype=float32),",
     ),
 ]
@@ -185,16 +185,16 @@ def test_failures_shrink_to_short_programs(
     strategy: st.SearchStrategy[object], condition: Callable[[object], bool], program: str
 ) -> None:
     @settings(database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
-    @given(each=strategy)
-    def fails(each: object) -> None:
-        assert not condition(each)
+    @given(value=strategy)
+    def fails(value: object) -> None:
+        assert not condition(value)
 
     with pytest.raises(AssertionError) as raised:
         fails()
     notes = "".join(" ".join(raised.value.__notes__).split())
     for mark in (" ", ","):  # long programs are printed in several lines
         program, notes = program.replace(mark, ""), notes.replace(mark, "")
-    assert f"each={program}" in notes
+    assert f"value={program}" in notes
 
 
 def test_rng_state_is_restored() -> None:

@@ -105,8 +105,8 @@ def pipeline(
     operations: Sequence[Callable[..., object]] = (), x: npt.NDArray[np.float32] = X
 ) -> Dataset:
     data: Dataset = NumpySlicesDataset({"x": x, "y": Y}, shuffle=False)
-    for each in operations:
-        data = data.map(each, ["x"])
+    for operation in operations:
+        data = data.map(operation, ["x"])
     return data.batch(4)
 
 
@@ -132,12 +132,12 @@ def adam(**settings: object) -> Callable[[nn.Cell], nn.Optimizer]:
 
 def groups(lr: float, decay: float, first: int) -> Callable[[nn.Cell], nn.Optimizer]:
     def make(net: nn.Cell) -> nn.Optimizer:
-        each = net.trainable_params()
+        parameters = net.trainable_params()
         return nn.Momentum(
             [
-                {"params": [each[first]], "lr": lr},
-                {"params": [each[1 - first]], "weight_decay": decay},
-                {"order_params": each},
+                {"params": [parameters[first]], "lr": lr},
+                {"params": [parameters[1 - first]], "weight_decay": decay},
+                {"order_params": parameters},
             ],
             0.1,
             0.9,

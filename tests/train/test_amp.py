@@ -52,10 +52,10 @@ def test_levels_choose_the_types_of_layers(level: str, types: tuple[object, ...]
     assert amp.auto_mixed_precision(net, level) is net
     assert net(IMAGES).dtype is float32
     assert net.types == types
-    assert [id(each) for each in net.get_parameters()] == [id(each) for each in parameters]
-    assert {each.dtype for each in parameters} == {float32}
+    assert [id(p) for p in net.get_parameters()] == [id(p) for p in parameters]
+    assert {parameter.dtype for parameter in parameters} == {float32}
     gradients = ms.grad(net, None, net.trainable_params())(IMAGES)
-    assert {each.dtype for each in gradients} == {float32}
+    assert {gradient.dtype for gradient in gradients} == {float32}
 
 
 @given(mst.dtypes(), st.lists(mst.dtypes(), max_size=2), mst.dtypes())
@@ -65,14 +65,14 @@ def test_float_tensors_in_tuples_and_lists_are_cast(
 ) -> None:
     class Types(nn.Cell):
         def construct(self, pair: tuple[Tensor, list[Tensor]], *, z: Tensor) -> Tensor:
-            self.types = [each.dtype for each in (pair[0], *pair[1], z)]
+            self.types = [x.dtype for x in (pair[0], *pair[1], z)]
             return pair[0]
 
     net = Types().to_float(float16)
-    one = {each: ops.ones((1,), each) for each in (first, *others, keyword)}
-    net((one[first], [one[each] for each in others]), z=one[keyword])
+    one = {dtype: ops.ones((1,), dtype) for dtype in (first, *others, keyword)}
+    net((one[first], [one[dtype] for dtype in others]), z=one[keyword])
     floats = (float16, float32, ms.float64)
-    expected = [float16 if each in floats else each for each in (first, *others, keyword)]
+    expected = [float16 if dtype in floats else dtype for dtype in (first, *others, keyword)]
     assert net.types == expected
 
 
@@ -155,6 +155,6 @@ def test_loss_scale_that_the_optimizer_does_not_undo_warns(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Model(net, nn.MSELoss(), optimizer, loss_scale_manager=manager)
-    texts = [str(each.message) for each in caught]
+    texts = [str(warning.message) for warning in caught]
     assert len(texts) == (loss_scale != undone)
     assert all(f"set it to {loss_scale:g}." in text for text in texts)

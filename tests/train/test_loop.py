@@ -63,7 +63,7 @@ def test_network_receives_dataset_tensors() -> None:
         assert mine is theirs
 
 
-def noting(modes: list[bool]) -> LambdaCallback:
+def mode_recorder(modes: list[bool]) -> LambdaCallback:
     """Return a callback that notes the mode of the network at the end of each step."""
 
     def note(run_context: RunContext) -> None:
@@ -76,7 +76,7 @@ def noting(modes: list[bool]) -> LambdaCallback:
 @example(["fit", "eval", "train", "predict"])
 def test_networks_are_in_training_or_evaluation_mode(calls: list[str]) -> None:
     modes: list[bool] = []
-    model, callback = make({"acc"}), noting(modes)
+    model, callback = make({"acc"}), mode_recorder(modes)
     expected: list[bool] = []
     for call in calls:
         if call == "train":
@@ -99,7 +99,7 @@ def test_callback_evaluation_restores_training_mode() -> None:
         on_train_step_begin=lambda _: model.eval(Rows(4)),
         on_train_step_end=lambda _: model.eval(Rows(4)),
     )
-    model.train(2, Rows(8), [noting(modes), evaluates])
+    model.train(2, Rows(8), [mode_recorder(modes), evaluates])
     assert modes == [True] * 4
 
 

@@ -120,7 +120,7 @@ def test_single_output_is_passed_to_metric() -> None:
             self.shapes: list[object] = []
 
         def update(self, *inputs: object) -> None:
-            self.shapes += [each.shape for each in inputs if isinstance(each, Tensor)]
+            self.shapes += [value.shape for value in inputs if isinstance(value, Tensor)]
 
         def eval(self) -> object:
             return self.shapes

@@ -53,9 +53,9 @@ def accepting(name: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def network_is_unchanged() -> Iterator[None]:
     """Check that the refused calls have not trained the network."""
-    before = [each.asnumpy().tobytes() for each in MODEL.train_network.get_parameters()]
+    before = [p.asnumpy().tobytes() for p in MODEL.train_network.get_parameters()]
     yield
-    assert [each.asnumpy().tobytes() for each in MODEL.train_network.get_parameters()] == before
+    assert [p.asnumpy().tobytes() for p in MODEL.train_network.get_parameters()] == before
 
 
 @given(value=values, valid=st.integers(0, 2))
@@ -131,9 +131,9 @@ REFUSED: dict[str, list[tuple[st.SearchStrategy[object], type[Exception], str]]]
 def test_refusal_names_method_argument_and_value(name: str, data: st.DataObject) -> None:
     for wrong, error, expectation in REFUSED[name]:
         value = data.draw(wrong)
-        rest = expectation.format(value=value, kind=type(value).__name__)
+        requirement = expectation.format(value=value, kind=type(value).__name__)
         for method in accepting(name):
-            message = f"For '{method}', the argument '{name}' {rest}"
+            message = f"For '{method}', the argument '{name}' {requirement}"
             assert_refused(error, message, call, method, **{name: value})
 
 
@@ -236,8 +236,8 @@ def test_loss_of_other_shape_raises_without_update() -> None:
 
     for loss, message in ((NoMean(), "single number"), (nn.MSELoss(), "3.*4|4.*3")):
         model = construct(loss_fn=loss)
-        before = [each.asnumpy().copy() for each in model.train_network.get_parameters()]
+        before = [p.asnumpy().copy() for p in model.train_network.get_parameters()]
         with pytest.raises(ValueError, match=message):
             model.train(1, Rows(4))
-        for value, each in zip(before, model.train_network.get_parameters(), strict=True):
-            np.testing.assert_array_equal(each.asnumpy(), value)
+        for value, parameter in zip(before, model.train_network.get_parameters(), strict=True):
+            np.testing.assert_array_equal(parameter.asnumpy(), value)

@@ -78,7 +78,7 @@ def test_stop_request_is_synchronized_where_loop_reads_it(name: str, requested: 
         "on_eval_end",
     )
     agreed = [max(requested)] * len(requested) if synchronized else requested
-    assert run_in_threads(len(requested), program) == [(each > 0, each == 1) for each in agreed]
+    assert run_in_threads(len(requested), program) == [(stop > 0, stop == 1) for stop in agreed]
 
 
 UNLIKE = (
@@ -145,7 +145,7 @@ class Companion(Callback):
     """A callback that others share, which stores their names."""
 
     def __init__(self, of: Sequence[Callback]) -> None:
-        self.of = [type(each).__name__ for each in of]
+        self.of = [type(callback).__name__ for callback in of]
 
 
 class Guide(Companion):
@@ -163,7 +163,7 @@ class Asks(Callback):
     kind: type[Companion]
 
     def configure_callbacks(self, callbacks: Sequence[Callback]) -> Sequence[Callback]:
-        if any(type(each) is self.kind for each in callbacks):
+        if any(type(callback) is self.kind for callback in callbacks):
             return ()
         return [self.kind([x for x in callbacks if isinstance(x, Asks) and x.kind is self.kind])]
 
@@ -195,23 +195,23 @@ def test_chief_only_callbacks_have_placeholders(
     ]
 
     def program(rank: int) -> list[Callback]:
-        own: list[Callback] = [each() for each in asking]
-        callbacks = [*own[:1], CallbackManager(own[1:])] if in_a_manager else own
+        local: list[Callback] = [cls() for cls in asking]
+        callbacks = [*local[:1], CallbackManager(local[1:])] if in_a_manager else local
         listed = current_strategy().make_callback_manager(iter(callbacks)).callbacks
-        called = [each for each in own if rank == 0 or not each.chief_only]
-        assert [each for each in listed if isinstance(each, Asks)] == called
+        called = [callback for callback in local if rank == 0 or not callback.chief_only]
+        assert [callback for callback in listed if isinstance(callback, Asks)] == called
         return listed
 
     result = run_in_threads(count, program)
-    assert [[message(each) for each in listed] for listed in result] == [
-        [message(each) for each in result[0]]
+    assert [[message(callback) for callback in listed] for listed in result] == [
+        [message(callback) for callback in result[0]]
     ] * count
     if in_a_manager:
         return
     for listed in result[1:]:
         for mine, its in zip(listed, result[0], strict=True):
             if isinstance(its, Companion):
-                stay = [each.__name__ for each in asking if each.kind is type(its)]
+                stay = [cls.__name__ for cls in asking if cls.kind is type(its)]
                 stay = [name for name in stay if not kinds[int(name[1:])][1]]
                 assert stay == (mine.of if isinstance(mine, Companion) else [])
 
@@ -273,7 +273,7 @@ def test_chief_only_hook_receives_same_context(count: int) -> None:
             set_on_it, at("on_train_end", contexts.append, chief_only=True)
         )
         callbacks.emit(Callback.on_train_end, run_context)
-        return [each is run_context for each in contexts]
+        return [seen is run_context for seen in contexts]
 
     assert run_in_threads(count, program) == [[True, True], [True]][:count]
 

@@ -183,7 +183,7 @@ def test_shards_of_other_permutations_are_refused(
 
     messages = run_in_threads(2, program)
     different = "num_shards=2, seed=0) in process 0 and Dataset("
-    assert all((different in each) == shuffle for each in messages)
+    assert all((different in message) == shuffle for message in messages)
 
 
 COLUMNS = {"x": np.ones((6, FEATURES), np.float32), "y": np.arange(6, dtype=np.int32) % CLASSES}
@@ -231,13 +231,13 @@ def test_differing_metrics_are_named() -> None:
 def test_differences_are_listed_by_process_and_truncated() -> None:
     message = run_in_threads(3, lambda rank: refused(lambda: fit(plain(), epoch=2 + rank)))
     different = "'epoch' is 2 in process 0 and 3 in process 1 and 4 in process 2."
-    assert all(each.endswith(f"processes, but {different}") for each in message)
+    assert all(text.endswith(f"processes, but {different}") for text in message)
 
     def deep(rank: int) -> str:
         return refused(lambda: of_network(nn.SequentialCell(*[nn.Dense(2, 2)] * (20 + 20 * rank))))
 
     message = run_in_threads(2, deep)
-    assert all(each.endswith(" more.") and len(each) < 1500 for each in message)
+    assert all(text.endswith(" more.") and len(text) < 1500 for text in message)
 
 
 class Change(Callback):
@@ -314,8 +314,8 @@ class Spoil(Callback):
         self._nan = np.copysign(np.float32("nan"), np.float32((-1) ** rank))
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        for each in run_context.original_args().network.trainable_params():
-            each.set_data(ms.Tensor(np.full(each.shape, self._nan, np.float32)))
+        for parameter in run_context.original_args().network.trainable_params():
+            parameter.set_data(ms.Tensor(np.full(parameter.shape, self._nan, np.float32)))
 
 
 MAY_DIFFER: dict[str, Callable[[int], nn.Cell]] = {
@@ -325,15 +325,15 @@ MAY_DIFFER: dict[str, Callable[[int], nn.Cell]] = {
 }
 
 
-@pytest.mark.parametrize("what", MAY_DIFFER)
-def test_what_is_not_compared_may_differ(what: str) -> None:
-    nets = [MAY_DIFFER[what](rank) for rank in range(2)]
+@pytest.mark.parametrize("aspect", MAY_DIFFER)
+def test_what_is_not_compared_may_differ(aspect: str) -> None:
+    nets = [MAY_DIFFER[aspect](rank) for rank in range(2)]
 
     def program(rank: int) -> list[bytes]:
-        ms.set_auto_parallel_context(parameter_broadcast=what != "parameters without a broadcast")
-        spoil = Spoil(rank) if what == "bits of NaN" else None
+        ms.set_auto_parallel_context(parameter_broadcast=aspect != "parameters without a broadcast")
+        spoil = Spoil(rank) if aspect == "bits of NaN" else None
         of_network(nets[rank]).train(1, CASE.shard(rank, 2), spoil)
-        return [each.asnumpy().tobytes() for each in nets[rank].get_parameters()]
+        return [p.asnumpy().tobytes() for p in nets[rank].get_parameters()]
 
     first, second = run_in_threads(2, program)
     assert first != second

@@ -46,8 +46,8 @@ def test_non_dataset_raises_with_argument_name(count: int | None) -> None:
         refuse(whole, ValueError, "holds no batch")
         if count is not None:
             # The second has three rows of its own, and one that it shares with the first.
-            own = NumpySlicesDataset(np.ones(7), num_shards=2, shard_id=rank)
-            refuse(own.batch(4, drop_remainder=True), ValueError, "holds no batch")
+            shard = NumpySlicesDataset(np.ones(7), num_shards=2, shard_id=rank)
+            refuse(shard.batch(4, drop_remainder=True), ValueError, "holds no batch")
 
     if count is None:
         program(0)
@@ -58,7 +58,7 @@ def test_non_dataset_raises_with_argument_name(count: int | None) -> None:
 def test_eval_network_keeps_parameter_names() -> None:
     net = nn.Dense(1, 1)
     run_in_threads(1, lambda _: current_strategy().make_eval_network(net))
-    assert [each.name for each in net.get_parameters()] == ["weight", "bias"]
+    assert [parameter.name for parameter in net.get_parameters()] == ["weight", "bias"]
 
 
 @given(st.integers(1, 200), st.integers(1, 5))

@@ -30,20 +30,20 @@ class Outputs(nn.Cell):
 
 @pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES.keys())
 @settings(max_examples=4)
-@given(data=st.data(), count=st.integers(2, 4), each=st.integers(1, 3))
+@given(data=st.data(), count=st.integers(2, 4), batch=st.integers(1, 3))
 def test_metric_equals_that_of_all_rows(
-    case: cases.Case, data: st.DataObject, count: int, each: int
+    case: cases.Case, data: st.DataObject, count: int, batch: int
 ) -> None:
     inputs = data.draw(case.inputs)
 
     def program(rank: int) -> object:
         shard = NumpySlicesDataset(inputs, shuffle=False, num_shards=count, shard_id=rank)
         evaluated = Model(Outputs(), eval_network=Outputs(), metrics={"m": case.make()})
-        return evaluated.eval(shard.batch(each))["m"]
+        return evaluated.eval(shard.batch(batch))["m"]
 
     single = case.make()
-    for start in range(0, len(inputs[0]), count * each):
-        single.update(*(array[start : start + count * each] for array in inputs))
+    for start in range(0, len(inputs[0]), count * batch):
+        single.update(*(array[start : start + count * batch] for array in inputs))
     expected = single.eval()
     for result in run_in_threads(count, program):
         assert_same(result, expected)
@@ -63,14 +63,14 @@ class Sums(Outputs):
     """A network that returns one value for each column."""
 
     def construct(self, *inputs: ms.Tensor) -> tuple[ms.Tensor, ...]:
-        return tuple(each.sum(axis=0) for each in inputs)
+        return tuple(x.sum(axis=0) for x in inputs)
 
 
 class Arrays(Outputs):
     """A network whose outputs are not tensors."""
 
     def construct(self, *inputs: ms.Tensor) -> tuple[ms.Tensor, ...]:
-        return cast("tuple[ms.Tensor, ...]", tuple(each.asnumpy() for each in inputs))
+        return cast("tuple[ms.Tensor, ...]", tuple(x.asnumpy() for x in inputs))
 
 
 class Total(Metric):
@@ -109,7 +109,7 @@ def test_step_with_unequal_rows_weights_gradients(
     """The sum over the processes, or the mean over the rows as if they were of `degree` ones."""
     mean, degree = options
     result = run_in_threads(len(rows), lambda rank: _step(rows[rank], mean, degree))
-    counts, sums = [len(own) for own in rows], [sum(own) for own in rows]
+    counts, sums = [len(numbers) for numbers in rows], [sum(numbers) for numbers in rows]
     loss = np.dot(counts, sums) / max(1, sum(counts))
     share = len(rows) / (degree or len(rows))
     weight, bias = share * loss, share * np.dot(counts, counts) / max(1, sum(counts))
@@ -124,9 +124,9 @@ def _step(rows: list[int], mean: bool, degree: int | None) -> list[float]:
     parameters = net.trainable_params()
     step = nn.TrainOneStepCell(nn.WithLossCell(net, _difference), nn.SGD(parameters, 1.0))
     step.grad_reducer = nn.DistributedGradReducer(parameters, degree=degree)
-    own = ms.Tensor(np.array(rows, np.float32).reshape(-1, 1))
-    loss = step(own, own)
-    return [*(each.item() for each in parameters), loss.item()]
+    column = ms.Tensor(np.array(rows, np.float32).reshape(-1, 1))
+    loss = step(column, column)
+    return [*(parameter.item() for parameter in parameters), loss.item()]
 
 
 def _difference(outputs: ms.Tensor, labels: ms.Tensor) -> ms.Tensor:
@@ -138,7 +138,7 @@ def test_float16_average_does_not_overflow() -> None:
         net = nn.Dense(1, 1)
         reduced = nn.DistributedGradReducer(net.trainable_params())
         values = ms.Tensor([60000.0]).astype(ms.float16), ms.Tensor([float(rank)])
-        return [each.item() for each in reduced(values)]
+        return [gradient.item() for gradient in reduced(values)]
 
     assert run_in_threads(3, program) == [[60000.0, 1.0]] * 3
 
@@ -192,9 +192,9 @@ def test_shards_with_dropped_rows_end_together() -> None:
 
     def program(rank: int) -> int:
         shard = NumpySlicesDataset(columns, shuffle=False, num_shards=2, shard_id=rank)
-        kept = shard.filter(_even_or_one).batch(1)
+        filtered = shard.filter(_even_or_one).batch(1)
         evaluated = Model(Outputs(), eval_network=Outputs(), metrics={"m": Total()})
-        return int(evaluated.eval(kept)["m"])
+        return int(evaluated.eval(filtered)["m"])
 
     assert run_in_threads(2, program) == [0 + 1 + 2 + 4 + 6 + 8] * 2
 

@@ -42,10 +42,10 @@ def test_each_finite_number_is_a_point_at_its_place(numbers: dict[str, list[floa
             for i, value in finite.items()
         ]
         np.testing.assert_allclose(points, expected, atol=0.051)
-        said = ["no number", ""]
+        texts = ["no number", ""]
         if finite:
-            said = [f"last {finite[max(finite)]:.4g}", f"{low:.4g} to {high:.4g}"]
-        assert [text.text or "" for text in plot.iter(f"{SVG}text")] == [name, *said]
+            texts = [f"last {finite[max(finite)]:.4g}", f"{low:.4g} to {high:.4g}"]
+        assert [text.text or "" for text in plot.iter(f"{SVG}text")] == [name, *texts]
 
 
 @given(curves)

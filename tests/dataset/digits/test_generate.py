@@ -75,13 +75,13 @@ def test_digits_are_in_random_order(sample: Sample) -> None:
 def test_drawings_of_a_digit_have_their_frequencies() -> None:
     drawings = read_drawings()
     for digit, variants in enumerate(SKELETONS):
-        (own,) = np.nonzero(drawings.digit == digit)
+        (indices,) = np.nonzero(drawings.digit == digit)
         weights = np.array([weight for weight, _ in variants])
-        assert len(own) == len(weights) >= 3
+        assert len(indices) == len(weights) >= 3
         chosen = _generate._choose_drawings(
             drawings, np.full(1000, digit), np.random.default_rng(digit)
         )
-        expected = dict(zip(own.tolist(), (weights / weights.sum()).tolist(), strict=True))
+        expected = dict(zip(indices.tolist(), (weights / weights.sum()).tolist(), strict=True))
         assert_frequencies(chosen.tolist(), expected)
 
 

@@ -97,10 +97,10 @@ def test_fused_rule_equals_its_composition(name: str, data: st.DataObject, seed:
 @given(data=st.data())
 def test_getitem_and_scatter_add_are_adjoint(data: st.DataObject) -> None:
     """⟨x[i], y⟩ = ⟨x, scatter_add(y, i)⟩ for all kinds of indices."""
-    own = data.draw(shapes(1, 1))
-    index = data.draw(hnp.basic_indices(own, allow_newaxis=True) | hnp.integer_array_indices(own))
+    dims = data.draw(shapes(1, 1))
+    index = data.draw(hnp.basic_indices(dims, allow_newaxis=True) | hnp.integer_array_indices(dims))
     key = index if isinstance(index, tuple) else (index,)
-    x = np.arange(float(np.prod(own))).reshape(own) + 1.0
+    x = np.arange(float(np.prod(dims))).reshape(dims) + 1.0
     taken, (back,) = CASES["indexing.getitem"]([x], (key,))
     assert back is not None
     y = np.cos(np.arange(float(taken.size))).reshape(np.shape(taken))

@@ -28,8 +28,8 @@ def test_dense_arguments() -> None:
     half = nn.Dense(2, 3, dtype=ms.float16)
     assert half.weight.dtype is ms.float16
     assert half(ops.ones((1, 2), ms.float16)).dtype is ms.float16
-    own = nn.Tanh()
-    assert nn.Dense(2, 3, activation=own).activation is own
+    tanh = nn.Tanh()
+    assert nn.Dense(2, 3, activation=tanh).activation is tanh
 
     class Four(Initializer):
         def _initialize(self, arr: object) -> None:

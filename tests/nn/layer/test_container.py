@@ -100,7 +100,7 @@ def test_cells_are_the_cell_attributes(changes: list[tuple[str, str]]) -> None:
     cells: Any = nn.CellList([dense()])
     copied_from: Any = nn.CellList()
     for kind, name in changes:
-        own = isinstance(cells.__dict__.get(name), nn.Cell)
+        is_cell = isinstance(cells.__dict__.get(name), nn.Cell)
         match kind:
             case "append":
                 cells.append(dense())
@@ -110,7 +110,7 @@ def test_cells_are_the_cell_attributes(changes: list[tuple[str, str]]) -> None:
                 cells.insert_child_to_cell(name, dense())
             case "none":
                 setattr(cells, name, None)
-            case "delete" if own:
+            case "delete" if is_cell:
                 delattr(cells, name)
             case "copy":
                 copied_from, cells = cells, copy.deepcopy(cells)

@@ -66,34 +66,34 @@ def test_state_names_match_mindspore_checkpoints() -> None:
     def names(optimizer: nn.Optimizer) -> list[str]:
         return [p.name for p in optimizer.get_parameters()]
 
-    own = ["d.weight", "d.bias"]
+    trained = ["d.weight", "d.bias"]
 
     def state(*prefixes: str) -> list[str]:
-        return [f"{prefix}.{name}" for prefix in prefixes for name in own]
+        return [f"{prefix}.{name}" for prefix in prefixes for name in trained]
 
     sgd = ["momentum", *state("accum", "stat")]
     fixed = ["global_step", "learning_rate"]
-    assert names(nn.SGD(params)) == [*fixed, *own, *sgd]
-    assert names(nn.SGD(params, [0.1])) == ["global_step", *own, *sgd, "learning_rate"]
-    assert names(nn.SGD(params, nn.WarmUpLR(0.1, 3))) == ["global_step", *own, *sgd]
+    assert names(nn.SGD(params)) == [*fixed, *trained, *sgd]
+    assert names(nn.SGD(params, [0.1])) == ["global_step", *trained, *sgd, "learning_rate"]
+    assert names(nn.SGD(params, nn.WarmUpLR(0.1, 3))) == ["global_step", *trained, *sgd]
     groups: list[dict[str, object]] = [{"params": params[:1], "lr": 0.3}, {"params": params[1:]}]
     grouped = ["global_step", "learning_rate_group_0", "learning_rate"]
-    assert names(nn.SGD(groups)) == [*grouped, *own, *sgd]
+    assert names(nn.SGD(groups)) == [*grouped, *trained, *sgd]
     first, second = {"params": params[:1]}, {"params": params[1:], "lr": 0.3}
     rates = ["learning_rate", "learning_rate_group_1"]
-    assert names(nn.SGD([first, second])) == ["global_step", *rates, *own, *sgd]
+    assert names(nn.SGD([first, second])) == ["global_step", *rates, *trained, *sgd]
     order = {"order_params": params}
     rates[1] = "learning_rate_group_2"
-    assert names(nn.SGD([first, order, second])) == ["global_step", *rates, *own, *sgd]
+    assert names(nn.SGD([first, order, second])) == ["global_step", *rates, *trained, *sgd]
     listed: list[dict[str, object]] = [{"params": params[:1], "lr": [0.3]}, {"params": params[1:]}]
     rates = ["learning_rate_group_0", "learning_rate"]
-    assert names(nn.SGD(listed, [0.1])) == ["global_step", *own, *sgd, *rates]
+    assert names(nn.SGD(listed, [0.1])) == ["global_step", *trained, *sgd, *rates]
     listed[0]["lr"] = Tensor([0.3])
-    assert names(nn.SGD(listed, Tensor([0.1]))) == ["global_step", *own, *sgd, *rates]
-    assert names(nn.Momentum(params, 0.1, 0.9)) == [*fixed, *own, "momentum", *state("moments")]
+    assert names(nn.SGD(listed, Tensor([0.1]))) == ["global_step", *trained, *sgd, *rates]
+    assert names(nn.Momentum(params, 0.1, 0.9)) == [*fixed, *trained, "momentum", *state("moments")]
     adam = ["beta1_power", "beta2_power", *state("moment1", "moment2")]
-    assert names(nn.Adam(params)) == [*fixed, *own, *adam]
-    assert names(nn.Adam(params, use_amsgrad=True)) == [*fixed, *own, *adam, *state("vhat")]
+    assert names(nn.Adam(params)) == [*fixed, *trained, *adam]
+    assert names(nn.Adam(params, use_amsgrad=True)) == [*fixed, *trained, *adam, *state("vhat")]
 
 
 def test_state_after_two_steps_matches_mindspore() -> None:
@@ -134,23 +134,23 @@ def test_parameters_may_change_shape_and_memory() -> None:
 
 
 @given(st.lists(st.sampled_from([(0.25, 0.25), (0.5, 0.125), None]), min_size=1, max_size=4))
-def test_get_lr_parameter_returns_the_group_rate(own: list[tuple[float, float] | None]) -> None:
+def test_get_lr_parameter_returns_the_group_rate(lrs: list[tuple[float, float] | None]) -> None:
     """And the step uses it: for groups with constant, listed and scheduled learning rates."""
     groups: list[dict[str, object]] = []
-    for i, rates in enumerate(own):
+    for i, rates in enumerate(lrs):
         group: dict[str, object] = {"params": [Parameter(Tensor([1.0]), name=f"w{i}")]}
         if rates is not None:
             group["lr"] = rates[0] if rates[0] == rates[1] else rates
         groups.append(group)
     optimizer = nn.SGD(groups, nn.ExponentialDecayLR(1.0, 0.5, 1))
     for step in range(2):
-        expected = [0.5**step if rates is None else rates[step] for rates in own]
+        expected = [0.5**step if rates is None else rates[step] for rates in lrs]
         actual = optimizer.get_lr()
         if isinstance(actual, tuple):
             assert [float(rate) for rate in actual] == expected
             assert all(rate.dtype is float32 for rate in actual)
         else:
-            assert not any(own)
+            assert not any(lrs)
             assert [float(actual)] == expected[:1]
             assert actual.dtype is float32
         if isinstance(actual, tuple) and optimizer.dynamic_lr:

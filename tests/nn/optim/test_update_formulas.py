@@ -183,8 +183,8 @@ def normal(seed: int) -> list[Values]:
 def as_groups(params: list[Parameter], groups: list[Group]) -> list[dict[str, object]]:
     dicts: list[dict[str, object]] = [{"params": [parameter]} for parameter in params]
     for group, (rate, decay) in zip(dicts, groups, strict=True):
-        own = {"lr": rate, "weight_decay": decay}
-        group.update({key: value for key, value in own.items() if value is not None})
+        options = {"lr": rate, "weight_decay": decay}
+        group.update({key: value for key, value in options.items() if value is not None})
     return dicts
 
 
@@ -239,12 +239,12 @@ def test_step_equals_formula(
             assert optimizer(kind(Tensor(g * scale) for g in gradient)) == (True,) * len(SHAPES)
     assert optimizer.global_step.tolist() == [len(RATES)]
     for i, (name, parameter) in enumerate(zip(SHAPES, params, strict=True)):
-        rate, own = (None, None) if groups is None else groups[i]
+        rate, group_decay = (None, None) if groups is None else groups[i]
         default = 0.0 if groups is None and name.startswith("norm") else decay
         step, w = formula(**options), expected[i]
         for t, gradient in enumerate(grads):
             at = RATES[t] if rate is None else rate[t] if isinstance(rate, list) else rate
-            decayed = (default if own is None else own) * w
+            decayed = (default if group_decay is None else group_decay) * w
             g = gradient[i]
             w = w - at * (step(g) + decayed if decouples_decay else step(g + decayed))
         assert np.max(np.abs(floats(parameter) - w)) < 1e-12

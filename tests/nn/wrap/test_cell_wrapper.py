@@ -57,9 +57,9 @@ def test_subclass_computes_its_gradients_as_the_base_class() -> None:
             return ops.depend(loss, self.optimizer(self.grad_reducer(gradients)))
 
     network = net()
-    own = Step(nn.WithLossCell(network, nn.MSELoss()), sgd(network), 2.0)
+    custom = Step(nn.WithLossCell(network, nn.MSELoss()), sgd(network), 2.0)
     base = step(2.0)
-    assert own(X, Y).item() == base(X, Y).item()
+    assert custom(X, Y).item() == base(X, Y).item()
     assert network.weight.tolist() == base.weights[0].tolist() != net().weight.tolist()
 
 

@@ -27,7 +27,7 @@ def test_backup_is_requested_each_so_many_epochs(every: int, first: int, epochs:
         for number in range(first, first + epochs):
             context.original_args().cur_epoch_num = number
             backup.on_train_epoch_end(context)
-    assert requested == [each for each in range(first, first + epochs) if each % every == 0]
+    assert requested == [epoch for epoch in range(first, first + epochs) if epoch % every == 0]
 
 
 @pytest.mark.full
@@ -52,16 +52,16 @@ def test_restarted_training_resumes_from_backup(
     folder = tmp_path_factory.mktemp("backup")
     backup = folder / "backup.ckpt"
     training = Training(pipeline, epochs=3, fit=fit)
-    uninterrupted = training.go([BackupAndRestore(folder / "other", every)], Fault())
+    uninterrupted = training.run([BackupAndRestore(folder / "other", every)], Fault())
 
     fault = Fault(event, times, kind)
-    training.go([BackupAndRestore(folder, every)], fault)
-    happened = fault.left <= 0
+    training.run([BackupAndRestore(folder, every)], fault)
+    happened = fault.remaining <= 0
     if not happened:
         assert not backup.exists()
     elif kind == "stop":
         assert backup.exists() == (event != "on_train_end")
-    resumed = training.go([BackupAndRestore(folder, every)], Fault(), disturb=backup.exists())
+    resumed = training.run([BackupAndRestore(folder, every)], Fault(), disturb=backup.exists())
     assert resumed.parameters == uninterrupted.parameters
     assert resumed.lines == uninterrupted.lines[len(uninterrupted.lines) - len(resumed.lines) :]
     assert not backup.exists()
@@ -77,7 +77,7 @@ def test_backup_is_a_loadable_checkpoint(tmp_path: Path) -> None:
     assert backup.backup_file == str(tmp_path / "a" / "b" / "backup.ckpt")
     loaded = load_checkpoint(backup.backup_file, crc_check=True)
     state = [name for name in loaded if name.startswith("training_state")]
-    names = [each.name for each in model.train_network.get_parameters()]
+    names = [parameter.name for parameter in model.train_network.get_parameters()]
     assert list(loaded) == names + state
     # Started again, it does no further step; with more epochs, only the missing ones.
     steps = int(optimizer.global_step.asnumpy()[0])
@@ -91,10 +91,10 @@ def test_backup_is_a_loadable_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["kill", "stop"])
 def test_restarted_training_of_two_epochs_resumes(tmp_path: Path, kind: str) -> None:
     training = Training("own generator", epochs=2)
-    expected = training.go([BackupAndRestore(tmp_path / "other")], Fault())
-    training.go([BackupAndRestore(tmp_path)], Fault("on_train_epoch_begin", 2, kind))
+    expected = training.run([BackupAndRestore(tmp_path / "other")], Fault())
+    training.run([BackupAndRestore(tmp_path)], Fault("on_train_epoch_begin", 2, kind))
     assert (tmp_path / "backup.ckpt").exists()
-    resumed = training.go([BackupAndRestore(tmp_path)], Fault(), disturb=True)
+    resumed = training.run([BackupAndRestore(tmp_path)], Fault(), disturb=True)
     assert resumed.parameters == expected.parameters
 
 
@@ -130,7 +130,7 @@ def test_stale_temporaries_are_removed_at_begin(tmp_path: Path) -> None:
 
 def test_backup_of_another_training_is_kept(tmp_path: Path) -> None:
     fault = Fault("on_train_epoch_begin", 2, "kill")
-    Training(epochs=2).go([BackupAndRestore(tmp_path)], fault)
+    Training(epochs=2).run([BackupAndRestore(tmp_path)], fault)
     before = (tmp_path / "backup.ckpt").read_bytes()
     with pytest.raises(ValueError, match=r"backup.ckpt' is not one of this training"):
         Model(ConstantLoss()).train(1, Batches(1), BackupAndRestore(tmp_path))
@@ -138,9 +138,9 @@ def test_backup_of_another_training_is_kept(tmp_path: Path) -> None:
 
 
 def test_resume_argument_overrides_backup(tmp_path: Path) -> None:
-    Training(epochs=2).go([BackupAndRestore(tmp_path / "a", 1, False)], Fault())
-    Training(epochs=1).go([BackupAndRestore(tmp_path / "b", 1, False)], Fault())
-    resumed = Training(epochs=2).go(
+    Training(epochs=2).run([BackupAndRestore(tmp_path / "a", 1, False)], Fault())
+    Training(epochs=1).run([BackupAndRestore(tmp_path / "b", 1, False)], Fault())
+    resumed = Training(epochs=2).run(
         [BackupAndRestore(tmp_path / "b", 1, False)], Fault(), tmp_path / "a" / "backup.ckpt"
     )
     assert not resumed.lines

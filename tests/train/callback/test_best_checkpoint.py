@@ -82,11 +82,11 @@ def test_best_files_of_all_runs_are_kept(
                     name = f"{prefix}-{number}_1.ckpt"
                     written.clear()
                     epoch(best, context, number, value)
-                    worst = [sign * each for each in ranked.values()][-1:]
+                    worst = [sign * old for old in ranked.values()][-1:]
                     is_saved = len(ranked) < top_k or sign * value < worst[0]
                     assert written == [name] * is_saved
                     if is_saved:
-                        others = [(key, each) for key, each in ranked.items() if key != name]
+                        others = [(key, old) for key, old in ranked.items() if key != name]
                         pairs = sorted([*others, (name, value)], key=lambda pair: sign * pair[1])
                         ranked = dict(pairs[:top_k])
                     assert names(folder) == sorted(ranked)
@@ -121,7 +121,7 @@ def test_removed_files_are_left_out_with_a_warning(removed: set[int]) -> None:
             "For 'BestCheckpoint', these files no longer exist, so new ones are not compared with "
             f"them: {', '.join(paths)}."
         )
-        assert [str(each.message) for each in caught] == [message] * bool(paths)
+        assert [str(warning.message) for warning in caught] == [message] * bool(paths)
         best.__exit__(None, None, None)
 
 

@@ -116,28 +116,28 @@ def test_prefix_suffix_counts_earlier_runs(there: frozenset[str], prefix: str) -
     """As in MindSpore 2.10."""
     runs: list[int] = []
     for name in there:
-        start, dash, rest = name.partition("-")
+        start, dash, suffix = name.partition("-")
         number = start.removeprefix(f"{prefix}_")
         is_run = start == prefix or (start.startswith(f"{prefix}_") and number.isdecimal())
         if (
             dash
             and is_run
             and name.endswith((".ckpt", ".safetensors"))
-            and "_breakpoint." not in rest
+            and "_breakpoint." not in suffix
         ):
             runs.append(0 if start == prefix else int(number))
     ending = f"_{max(runs) + 1}" if runs else ""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        for each in there:
-            (folder / each).touch()
+        for file in there:
+            (folder / file).touch()
         run = Run(folder)(ModelCheckpoint(prefix, folder, CheckpointConfig(5)), epochs=1)
         made = {path.name for path in folder.iterdir()} - there
         graph = f"{prefix}{ending}-graph.meta"
         assert made == {f"{prefix}{ending}-1_5.ckpt", graph} - there
         text = (folder / graph).read_text("utf-8")
         assert text == f"# The tree of cells that minispore trains.\n{run.net}\n"
-        assert all((folder / each).exists() for each in there)  # no file of another run is removed
+        assert all((folder / file).exists() for file in there)  # no file of another run is removed
 
 
 POLICIES = st.tuples(st.integers(1, 7), st.integers(1, 3))
@@ -162,13 +162,13 @@ def test_callbacks_keep_the_union_of_their_files(
         label = label if share else f"{number}-{label}"
         files.add(label)
         its, most = (
-            [*(each for each in retained[number] if each != label), label],
+            [*(other for other in retained[number] if other != label), label],
             policies[number][1],
         )
         if len(its) > most:  # what is missing does not count
-            its = [each for each in its if each in files]
+            its = [file for file in its if file in files]
         retained[number], dropped = its[-most:], its[:-most]
-        files.difference_update({*dropped} - {each for listed in retained for each in listed})
+        files.difference_update({*dropped} - {file for listed in retained for file in listed})
 
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -73,7 +73,7 @@ def test_file_saved_again_after_resume_is_kept(tmp_path: Path, reason: SaveReaso
     assert names_of(tmp_path) == ["1_3"]
 
 
-@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("with_state", [True, False])
 @given(
     saved=st.integers(0, 12),
     since=st.integers(1, 6),
@@ -83,7 +83,7 @@ def test_file_saved_again_after_resume_is_kept(tmp_path: Path, reason: SaveReaso
 )
 @example(saved=3, since=3, there=frozenset({2, 4, 5, 6, 7}), steps=5, first_epoch=1)
 def test_temporary_files_of_several_stops_are_removed(
-    saved: int, since: int, there: frozenset[int], steps: int, first_epoch: int, own: bool
+    saved: int, since: int, there: frozenset[int], steps: int, first_epoch: int, with_state: bool
 ) -> None:
     """Foreign files and the last saved file are kept; the state may be in another's file."""
 
@@ -91,7 +91,7 @@ def test_temporary_files_of_several_stops_are_removed(
         return f"{first_epoch + (step - 1) // steps}_{(step - 1) % steps + 1}"
 
     now = saved + since
-    config = CheckpointConfig(7, append_info=["training_state"] if own else None)
+    config = CheckpointConfig(7, append_info=["training_state"] if with_state else None)
     context = RunContext({"batch_num": steps, "train_network": ConstantLoss()})
 
     def at(step: int) -> None:
@@ -112,19 +112,19 @@ def test_temporary_files_of_several_stops_are_removed(
         saver = ModelCheckpoint("m", folder, config)
         saver.on_train_begin(context)
         saver.load_state_dict(state)
-        left = [step for step in there if saved < step <= now]
-        newest = max(left, default=saved)
-        if own:
+        removed = [step for step in there if saved < step <= now]
+        newest = max(removed, default=saved)
+        if with_state:
             saver.save_training_state(context, TrainingState.of({}), "restored")
             latest = str(Path(folder, f"m-{name(newest)}.ckpt")) if newest else ""
             assert saver.latest_ckpt_file_name == latest
         at(now + 1)
         saver.on_train_step_end(context)
-        if own:
+        if with_state:
             saver.save_training_state(context, TrainingState.of({}), "requested")
         saver.on_train_end(context)
-        kept = (there - set(left)) | {now + 1} | ({saved} - {0})
-        assert names_of(Path(folder)) == sorted(map(name, kept))
+        remaining = (there - set(removed)) | {now + 1} | ({saved} - {0})
+        assert names_of(Path(folder)) == sorted(map(name, remaining))
         saver.__exit__(None, None, None)
 
 
@@ -157,14 +157,14 @@ def test_files_after_a_kill_at_any_save_are_those_of_one_run(
         return written
 
     with TemporaryDirectory() as folder:
-        whole, rest = Path(folder, "whole"), Path(folder, "rest")
-        expected = run(whole, killed=rest)
-        last = max(rest.glob("*.ckpt"), default=None)
+        whole, resumed = Path(folder, "whole"), Path(folder, "rest")
+        expected = run(whole, killed=resumed)
+        last = max(resumed.glob("*.ckpt"), default=None)
         assume(last is not None)
-        actual = run(rest, resume=last)
+        actual = run(resumed, resume=last)
         assert actual
         assert actual == expected[len(expected) - len(actual) :]
-        assert names_of(rest) == names_of(whole)
+        assert names_of(resumed) == names_of(whole)
 
 
 @given(st.integers(0, 6), st.integers(1, 7), st.booleans(), st.booleans())
@@ -189,4 +189,4 @@ def test_each_file_is_written_once_with_the_state_if_requested(
         Model(ConstantLoss()).train(1, Batches(5), [stopping_at(stop), saver])
     steps = sorted({*range(every, min(stop, 5), every), min(stop, 5)}) if every else []
     assert ("wait" in written) == in_background
-    assert [each for each in written if each != "wait"] == [f"m-1_{step}" for step in steps]
+    assert [event for event in written if event != "wait"] == [f"m-1_{step}" for step in steps]

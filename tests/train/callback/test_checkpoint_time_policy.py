@@ -51,10 +51,10 @@ def retained(
         result.append([*saved])
     end = bool(times and (steps or seconds) and saved[-1:] != [len(times)])
     result.append([*saved, *[len(times)] * end])
-    return [kept(each, times, most, minutes) for each in result]
+    return [newest_and_spaced(steps_saved, times, most, minutes) for steps_saved in result]
 
 
-def kept(saved: list[int], times: list[int], most: int, minutes: int) -> list[int]:
+def newest_and_spaced(saved: list[int], times: list[int], most: int, minutes: int) -> list[int]:
     """Return the steps whose files are retained of those that were saved."""
     if most or not minutes:
         return saved[-(most or 1) :]
@@ -183,10 +183,10 @@ def test_time_retention_is_idempotent(tmp_path: Path, monkeypatch: pytest.Monkey
     checkpoint = ModelCheckpoint("net", tmp_path, config)
     checkpoint.on_train_begin(context)
     checkpoint.on_train_step_end(context)
-    kept = checkpoint.state_dict()
-    assert (kept["latest"], kept["provisional"]) == ("net-1_1.ckpt", "")
+    state = checkpoint.state_dict()
+    assert (state["latest"], state["provisional"]) == ("net-1_1.ckpt", "")
     checkpoint.on_train_end(context)
-    assert checkpoint.state_dict() == kept
+    assert checkpoint.state_dict() == state
     for invalid in ("a", True, [1.0]):
         with pytest.raises(ValueError, match="^For 'ModelCheckpoint', .*'since_kept'"):
-            checkpoint.load_state_dict({**kept, "since_kept": invalid})
+            checkpoint.load_state_dict({**state, "since_kept": invalid})

@@ -39,8 +39,8 @@ def test_best_weights_are_restored_after_any_end(
     stopping = EarlyStopping(patience=2, verbose=True, restore_best_weights=True)
     model.fit(epochs, Rows(8), Rows(8), callbacks=[weights, stopping])
     assert len(weights.seen) == (4 if stops else 3)
-    kept = model.predict_network.parameters_dict()["weight"].asnumpy()
-    np.testing.assert_array_equal(kept, weights.seen[1])
+    restored = model.predict_network.parameters_dict()["weight"].asnumpy()
+    np.testing.assert_array_equal(restored, weights.seen[1])
     lines = ["Restoring model weights from the end of the best epoch."]
     lines += ["Epoch 00004: early stopping"] if stops else []
     assert capsys.readouterr().out.splitlines() == lines

@@ -58,7 +58,7 @@ def test_state_of_older_version_resumes_with_warning(tmp_path: Path) -> None:
     file = Script().run(tmp_path / "a")
     result = read_training_checkpoint(file)
     values = {key: item for key, item in result.values.items() if key != "fingerprint"}
-    listed = [{"name": name, "data": each} for name, each in result.parameters.items()]
+    listed = [{"name": name, "data": x} for name, x in result.parameters.items()]
     old = tmp_path / "old.ckpt"
     save_checkpoint(listed, old, append_dict=TrainingState.of(values).entries())
     with pytest.warns(UserWarning, match="but its settings are not known, since an older version"):
@@ -211,7 +211,7 @@ def test_fingerprint_contains_each_setting(row: str) -> None:
     names = {"nn": nn, "np": np, "vision": vision, "transforms": transforms}
     kind, _, arguments = row.partition(":")
     make = eval(kind, names)
-    settings, others = (eval(f"dict({each})", names) for each in arguments.split("|"))
+    settings, others = (eval(f"dict({part})", names) for part in arguments.split("|"))
     before = fingerprint(it=make(**settings))
     assert fingerprint(it=make(**settings)) == before
     for name, value in others.items():

@@ -70,7 +70,7 @@ def test_next_run_continues_exactly(number: int, place: tuple[str, int]) -> None
         def run(send: int, resumed: bool = False) -> tuple[list[str], dict[str, bytes]]:
             exit_ = OnRequestExit(directory=name, file_name="net")
             callbacks = [Send(number, send, event), exit_]
-            outcome = Training("noise in a buffer", "adam").go(callbacks, Fault(), disturb=resumed)
+            outcome = Training("noise in a buffer", "adam").run(callbacks, Fault(), disturb=resumed)
             return outcome.lines, outcome.parameters
 
         lines, parameters = run(0)
@@ -107,15 +107,15 @@ def test_run_ends_with_the_step_of_the_signal(
     with TemporaryDirectory() as name:
         folder = Path(name, "rank_0")
         folder.mkdir()
-        for each in others:
-            (folder / each).touch()
+        for file in others:
+            (folder / file).touch()
         send = Send(number, step, event)
         exit_ = OnRequestExit(
             save, directory=name, sig=number or signal.SIGTERM, config_file=folder
         )
         Model(ConstantLoss()).train(2, Batches(3), [send, exit_])
         assert send.steps == [*range(1, (step if stopped else 6) + 1)]
-        expected = {each for each in others if not save or not each.endswith(".tmp")}
+        expected = {file for file in others if not save or not file.endswith(".tmp")}
         expected |= {"Net_train.ckpt"} if save and stopped and number else set()
         assert {path.name for path in folder.iterdir()} == expected
 
@@ -268,7 +268,7 @@ def test_run_ends_at_the_first_step_that_finds_a_request(
             config.write_text('{"GracefulExit": 1}', "utf-8")
             Model(ConstantLoss()).train(1, Batches(5), ending)
         Model(ConstantLoss()).train(1, Batches(5), [write, ending])
-        requests = [i for i, each in enumerate(contents, start=1) if each and ": 1}" in each[0]]
+        requests = [i for i, pair in enumerate(contents, start=1) if pair and ": 1}" in pair[0]]
         assert write.steps == min(requests, default=5)
 
 

@@ -161,11 +161,11 @@ def test_requested_data_are_written_in_due_steps(
             assert event.step == step
             contents = {value.tag: value.content for value in event.values}
             assert contents.keys() == tags.keys()
-            for tag, what in tags.items():
+            for tag, wanted in tags.items():
                 assert (
-                    isinstance(contents[tag], what)
-                    if isinstance(what, type)
-                    else contents[tag] == what
+                    isinstance(contents[tag], wanted)
+                    if isinstance(wanted, type)
+                    else contents[tag] == wanted
                 )
         assert len(events(folder, "graph.tfevents")) == ("collect_graph" in collected)
         lineage = "collect_train_lineage" in collected and not failing

@@ -50,7 +50,7 @@ class Pair(nn.Cell):
         self.outputs = outputs
 
     def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
-        return tuple(Tensor(np.float32(each)) for each in self.outputs)
+        return tuple(Tensor(np.float32(output)) for output in self.outputs)
 
 
 def data(rows: int, batch: int) -> NumpySlicesDataset:
@@ -66,7 +66,7 @@ def test_lineage_of_a_training_and_of_an_evaluation_outside_of_it(
     rows = batches * batch
     net = nn.Dense(4, 3)
     optimizer = nn.SGD(net.trainable_params(), 0.25)
-    net.own = nn.Adagrad([nn.Dense(1, 1).weight])  # not the one that trains it
+    net.optimizer_of_another = nn.Adagrad([nn.Dense(1, 1).weight])  # not the one that trains it
     model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
     with watched() as (folder, added):
 
@@ -87,8 +87,8 @@ def test_lineage_of_a_training_and_of_an_evaluation_outside_of_it(
         assert lineage.model_size == Path(saver.latest_ckpt_file_name).stat().st_size
         assert "eval" not in dict(added)
         model.eval(data(rows, batch), callbacks=collector())
-    evaluations = [each for _, each in added if isinstance(each, EvaluationLineage)]
-    assert [each.dataset_size for each in evaluations] == [rows] * evaluation
+    evaluations = [record for _, record in added if isinstance(record, EvaluationLineage)]
+    assert [record.dataset_size for record in evaluations] == [rows] * evaluation
 
 
 Output = tuple[object, list[float]]
@@ -100,8 +100,8 @@ SIMPLE: list[Output] = [
 
 def first_of_two(inner: st.SearchStrategy[Output]) -> st.SearchStrategy[Output]:
     """Put an output before another one."""
-    as_list: st.SearchStrategy[Output] = inner.map(lambda each: ([each[0], 7.0], each[1]))
-    return as_list | inner.map(lambda each: ((each[0], 7.0), each[1]))
+    as_list: st.SearchStrategy[Output] = inner.map(lambda drawn: ([drawn[0], 7.0], drawn[1]))
+    return as_list | inner.map(lambda drawn: ((drawn[0], 7.0), drawn[1]))
 
 
 OUTPUTS = st.recursive(st.sampled_from(SIMPLE), first_of_two, max_leaves=3)
@@ -124,7 +124,7 @@ def test_first_number_is_the_loss_and_images_are_of_the_batch(
         if batch is not None:
             batch[0].asnumpy()[...] = 9.0  # a user may reuse the array
     losses = [value for tag, value in values if tag == "loss/auto"]
-    assert [float(np.asarray(each)) for each in losses] == outputs[1]
+    assert [float(np.asarray(loss)) for loss in losses] == outputs[1]
     images = [value for tag, value in values if tag == "input_data/auto"]
     pictured = shape is not None and len(shape) == 4 and shape[1] in {1, 3} and 0 not in shape
     assert len(images) == pictured
@@ -159,11 +159,11 @@ def test_file_options_are_passed_to_the_record(
     made: list[dict[str, object]] = []
     init = SummaryRecord.__init__
 
-    def noting(self: SummaryRecord, log_dir: str, **options: object) -> None:
+    def record_options(self: SummaryRecord, log_dir: str, **options: object) -> None:
         made.append({"folder": log_dir, **options})
         init(self, log_dir, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(SummaryRecord, "__init__", noting)
+    monkeypatch.setattr(SummaryRecord, "__init__", record_options)
     options: dict[str, str | None] = {"tensor_format": "npy"}
     folder = str(tmp_path / "summary")
     with SummaryCollector(folder, max_file_size=10**6, export_options=options):
@@ -175,8 +175,8 @@ def test_file_options_are_passed_to_the_record(
 def test_lineage_has_the_first_rate_of_the_optimizer_in_the_network(rates: list[float]) -> None:
     net = nn.Dense(4, 3)
     groups = [
-        {"params": [each], "lr": rate}
-        for each, rate in zip(net.trainable_params(), rates, strict=True)
+        {"params": [parameter], "lr": rate}
+        for parameter, rate in zip(net.trainable_params(), rates, strict=True)
     ]
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(groups))
     with watched() as (folder, added):

@@ -117,16 +117,16 @@ def test_landscapes_show_the_loss_around_the_saved_parameters(
         }
     chosen = [[*losses]] if intervals is None else intervals
     actual, again, others = (made * 3)[:3]
-    expected = [(each[-1], f"landscape_[1, {each[-1]}]") for each in chosen] * kinds[0]
+    expected = [(steps[-1], f"landscape_[1, {steps[-1]}]") for steps in chosen] * kinds[0]
     expected += [(max(losses), f"landscape_[{max(losses)}]")] * kinds[1]
     assert [(step, tag) for step, tag, _ in actual] == expected
-    left, path = iter(chosen), list[float]()
+    intervals_left, path = iter(chosen), list[float]()
     for (_, tag, content), (*_, same), (*_, other) in zip(actual, again, others, strict=True):
         assert (content.unit, content.step_per_epoch) == (unit, 5)
         assert content.z.shape == (size, size)
         assert content.z.tolist() == same.z.tolist()
         if "," in tag:
-            interval = next(left)
+            interval = next(intervals_left)
             assert content.decomposition == "PCA"
             # Only the saved steps of an interval count.
             assert content.intervals == tuple(number for number in interval if number in losses)

@@ -164,7 +164,7 @@ class Stop(Callback):
         self.stop("epoch", run_context)
 
 
-def go(folder: Path, log: list[str], stop: str = "", resume: str | None = None) -> str:
+def train(folder: Path, log: list[str], stop: str = "", resume: str | None = None) -> str:
     """Train for three epochs, or until an event, with checkpoints; return the last one's path."""
     config = CheckpointConfig(1, append_info=["training_state"])
     waited, saver = Waited(2, log), ModelCheckpoint("net", folder, config)
@@ -178,12 +178,12 @@ def go(folder: Path, log: list[str], stop: str = "", resume: str | None = None) 
 @pytest.mark.parametrize("stop", ["step", "epoch"])
 def test_resumed_run_is_synchronized(tmp_path: Path, stop: str) -> None:
     straight: list[str] = []
-    go(tmp_path / "a", straight)
+    train(tmp_path / "a", straight)
     resumed: list[str] = []
-    path = go(tmp_path / "b", resumed, stop)
+    path = train(tmp_path / "b", resumed, stop)
     # A stop ends the current epoch; a resumed run ends it again.
     resumed = [entry for entry in resumed if not entry.startswith("me")]
-    go(tmp_path / "b", resumed, resume=path)
+    train(tmp_path / "b", resumed, resume=path)
     assert resumed == straight
 
 

@@ -235,11 +235,11 @@ def test_copies_are_released_after_writing(
     contiguous: list[bool] = []
     write = saving.write_file
 
-    def remember(path: str, values: Iterator[tuple[str, object]], *rest: object) -> None:
+    def remember(path: str, values: Iterator[tuple[str, object]], *others: object) -> None:
         pairs = list(values)
         copies.extend(weakref.ref(array) for _, array in pairs)  # type: ignore[arg-type]
         contiguous.extend(array.flags.c_contiguous for _, array in pairs)  # type: ignore[attr-defined]
-        write(path, pairs, *rest)  # type: ignore[arg-type]
+        write(path, pairs, *others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(saving, "write_file", remember)
     transposed = Tensor.from_numpy(np.ones((2, 3), np.float32).T)

@@ -120,7 +120,7 @@ def test_mindspore_files_round_trip_byte_for_byte(name: str) -> None:
 
 
 ONES = {
-    str(each.name): np.array([[0, 1], [1, 0]]).astype(each.numpy_dtype) for each in dtypes.DTYPES
+    str(dtype.name): np.array([[0, 1], [1, 0]]).astype(dtype.numpy_dtype) for dtype in dtypes.DTYPES
 }
 SHAPES: dict[str, Value] = {
     "scalar": np.array(2.5, np.float32),

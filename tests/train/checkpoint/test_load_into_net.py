@@ -125,7 +125,7 @@ def check_loading(numbers: list[float], source: str, target: str) -> None:
         value = np.zeros(len(value))
     else:
         load_param_into_net(net, named(a=value))
-    (loaded,) = (each.asnumpy() for each in net.get_parameters())
+    (loaded,) = (parameter.asnumpy() for parameter in net.get_parameters())
     assert loaded.dtype == target
     np.testing.assert_array_equal(loaded, value.astype(target))
 

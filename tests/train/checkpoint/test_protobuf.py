@@ -93,8 +93,8 @@ def test_documented_example_is_parsed() -> None:
 
 def test_bytes_after_message_are_not_read() -> None:
     """A message may be surrounded by others, and its content may fill the rest."""
-    around = b"\x96"
-    data = around + wire.varint_field(1, 300) + wire.bytes_field(2, b"hi") + around
+    other = b"\x96"
+    data = other + wire.varint_field(1, 300) + wire.bytes_field(2, b"hi") + other
     result = list(wire.fields(BytesIO(data), 1, len(data) - 1))
     assert result == [
         wire.Field(1, wire.VARINT, 300, 2, 4),

@@ -17,17 +17,17 @@ NAMES = st.sampled_from("abcd")
 def test_newest_files_that_exist_are_kept(steps: list[tuple[str, set[str], int]]) -> None:
     """In each step a file is added, the user removes others, and the files are pruned."""
     with TemporaryDirectory() as folder:
-        kept, expected = RetainedFiles(), list[Path]()
+        files, expected = RetainedFiles(), list[Path]()
         for name, removed, count in steps:
             path = Path(folder, name)
             path.touch()
-            kept.add(str(path))
-            expected = [*(each for each in expected if each != path), path]
-            for each in removed:
-                Path(folder, each).unlink(missing_ok=True)
+            files.add(str(path))
+            expected = [*(file for file in expected if file != path), path]
+            for gone in removed:
+                Path(folder, gone).unlink(missing_ok=True)
             there = {*Path(folder).iterdir()}
-            kept.prune_to(count)
+            files.prune_to(count)
             if len(expected) > count:
-                expected = [each for each in expected if each in there][-count:]
-            assert list(kept) == list(map(str, expected))
+                expected = [file for file in expected if file in there][-count:]
+            assert list(files) == list(map(str, expected))
             assert {*Path(folder).iterdir()} == there & {*expected}

@@ -100,12 +100,12 @@ def test_scalar_integers_count_as_nuls(
 ) -> None:
     """Up to a limit for all of a file."""
     arrays = {name: np.array(number).astype(dtype) for name, number in numbers.items()}
-    left, summed = 100 if limited else 2**28, b""
+    remaining, summed = 100 if limited else 2**28, b""
     for name, array in sorted(arrays.items()):
         nuls = int(array)
         summed += name.encode()
-        summed += bytes(nuls) if 0 <= nuls <= left else array.tobytes()
-        left -= nuls if 0 <= nuls <= left else 0
+        summed += bytes(nuls) if 0 <= nuls <= remaining else array.tobytes()
+        remaining -= nuls if 0 <= nuls <= remaining else 0
     with pytest.MonkeyPatch.context() as patch:
         if limited:
             patch.setattr(st_file, "_MAX_NULS", 100)

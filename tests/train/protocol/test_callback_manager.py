@@ -32,7 +32,7 @@ CLASSES = st.lists(st.sets(NAMES), max_size=3)
 @example([{"begin", "on_train_begin"}], set())
 @example([{"begin"}], {"on_train_begin"})
 def test_event_calls_the_nearest_of_its_hook_and_the_legacy_hook(
-    classes: list[set[str]], own: set[str]
+    classes: list[set[str]], attributes: set[str]
 ) -> None:
     """That of the instance, or of the last class; there the one of the present comes first."""
     log: list[str] = []
@@ -41,12 +41,12 @@ def test_event_calls_the_nearest_of_its_hook_and_the_legacy_hook(
         hooks = {name: logging(f"{i} {name}", log) for name in names}
         cls = cast("type[Callback]", type("Own", (cls,), hooks))
     callback = cls()
-    for name in own:
+    for name in attributes:
         setattr(callback, name, logging(f"own {name}", log).__get__(callback))
     manager = CallbackManager([Callback(), callback])
-    nearest = [("own", own), *reversed([*enumerate(classes)])]
+    nearest = [("own", attributes), *reversed([*enumerate(classes)])]
     for event, legacy in EVENTS.items():
-        calls = [f"{i} {name}" for i, each in nearest for name in (event, legacy) if name in each]
+        calls = [f"{i} {name}" for i, found in nearest for name in (event, legacy) if name in found]
         method: CallbackEvent = getattr(Callback, event)
         manager.emit(method, CONTEXT)
         assert log == calls[:1]
@@ -136,8 +136,8 @@ class Recorder(Callback):
         self.index = index
         self.log = log
 
-    def record(self, what: str) -> None:
-        self.log.append(f"{what} {self.index}")
+    def record(self, name: str) -> None:
+        self.log.append(f"{name} {self.index}")
 
     def __enter__(self) -> Self:
         if self.kind == "fails to enter":
@@ -235,14 +235,14 @@ def test_managers_stand_for_their_callbacks(groups: list[list[str]]) -> None:
         [(Needs if kind == "needs" else Begins)(f"{i}.{j}") for j, kind in enumerate(group)]
         for i, group in enumerate(groups)
     ]
-    names = [each.name for group in made for each in group]
-    added = [f"for {each.name}" for group in made for each in group if isinstance(each, Needs)]
-    CallbackManager(each for group in made for each in group).emit(BEGIN, CONTEXT)
+    names = [cb.name for group in made for cb in group]
+    added = [f"for {cb.name}" for group in made for cb in group if isinstance(cb, Needs)]
+    CallbackManager(cb for group in made for cb in group).emit(BEGIN, CONTEXT)
     assert (log[: len(added)], log[len(added) :]) == (added[::-1], names)
-    plain = [[each for each in group if type(each) is Begins] for group in made]
+    plain = [[cb for cb in group if type(cb) is Begins] for group in made]
     log.clear()
     CallbackManager([CallbackManager(group) for group in plain]).on_train_begin(CONTEXT)
-    assert log == [each.name for group in plain for each in group]
+    assert log == [cb.name for group in plain for cb in group]
 
 
 BEGIN = Callback.on_train_begin

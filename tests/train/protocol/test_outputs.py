@@ -28,16 +28,16 @@ mixed = st.lists(dtypes.flatmap(arrays), max_size=5)
 
 @given(alike | mixed)
 def test_fetch_returns_pending_values_once(values: list[NDArray[np.generic]]) -> None:
-    kept: PendingDeviceValues[int] = PendingDeviceValues()
+    pending: PendingDeviceValues[int] = PendingDeviceValues()
     for i, value in enumerate(values):
-        kept.add(i, Tensor(value))
-        assert not kept.full
-    result = kept.fetch()
+        pending.add(i, Tensor(value))
+        assert not pending.full
+    result = pending.fetch()
     assert [tag for tag, _ in result] == list(range(len(values)))
     for (_, array), value in zip(result, values, strict=True):
         np.testing.assert_array_equal(array, value)
         assert (array.shape, array.dtype) == (value.shape, value.dtype)
-    assert kept.fetch() == []
+    assert pending.fetch() == []
 
 
 finite = st.sampled_from([0.5, 0.25])
@@ -87,11 +87,11 @@ def test_deferred_losses_are_printed_like_immediate_ones(
 
 
 def test_pending_values_fill_up_and_clear() -> None:
-    kept: PendingDeviceValues[int] = PendingDeviceValues()
+    pending: PendingDeviceValues[int] = PendingDeviceValues()
     for i in range(1000):
-        assert not kept.full
-        kept.add(i, Tensor(1.0))
-    assert kept.full
-    kept.clear()
-    assert not kept.full
-    assert kept.fetch() == []
+        assert not pending.full
+        pending.add(i, Tensor(1.0))
+    assert pending.full
+    pending.clear()
+    assert not pending.full
+    assert pending.fetch() == []

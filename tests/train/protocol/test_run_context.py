@@ -165,7 +165,7 @@ def fitted(callbacks: list[Callback], mode: int = ms.PYNATIVE_MODE, runs: int = 
 
 
 def bits(model: Model) -> list[bytes]:
-    return [each.asnumpy().tobytes() for each in model.train_network.get_parameters()]
+    return [parameter.asnumpy().tobytes() for parameter in model.train_network.get_parameters()]
 
 
 @needs_replays

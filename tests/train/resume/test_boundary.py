@@ -332,7 +332,7 @@ def test_requested_state_includes_all_callbacks(
 @given(DATASETS)
 def test_epoch_iterator_accepts_start_and_rejects_end(data: str) -> None:
     def numbers(epochs: EpochIterator) -> list[tuple[int, list[float]]]:
-        return [(done, [float(x.asnumpy().mean()) for x, _ in rest]) for done, rest in epochs]
+        return [(done, [float(x.asnumpy().mean()) for x, _ in batches]) for done, batches in epochs]
 
     def begin() -> EpochIterator:
         set_seed(3)
@@ -387,11 +387,11 @@ def test_epoch_that_was_left_is_completed_before_the_next_one(data: str, steps: 
         np.random.seed(3)
         return EpochIterator(DATA[data](), 2)
 
-    left = begin()
-    _, batches = next(iter(left))
+    iterator = begin()
+    _, batches = next(iter(iterator))
     assert len(means(islice(batches, steps))) == steps
     again, expected = begin(), begin()
-    again.load_state_dict(left.state_dict(closed=True))
+    again.load_state_dict(iterator.state_dict(closed=True))
     second = [means(batches) for _, batches in expected][1]
     ((number, batches),) = again
     assert number == 1

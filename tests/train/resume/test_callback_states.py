@@ -61,7 +61,7 @@ def best(folder: Path) -> list[Callback]:
 
 
 CALLBACKS: Mapping[str, Callable[[Path], list[Callback]]] = {
-    each.__name__: each for each in (history, plateau, early, early_by_loss, scheduled, best)
+    make.__name__: make for make in (history, plateau, early, early_by_loss, scheduled, best)
 }
 
 
@@ -87,14 +87,14 @@ def test_resumed_training_equals_uninterrupted(
 
     def callbacks(position: str) -> list[Callback]:
         (folder / position).mkdir(exist_ok=True)
-        others = [each for name in names for each in CALLBACKS[name](folder / position)]
+        others = [callback for name in names for callback in CALLBACKS[name](folder / position)]
         saving = savers(folder / position / "state", [policy])
         return [*saving, *others] if first else [*others, *saving]
 
-    uninterrupted = training.go(callbacks("a"), Fault())
-    training.go(callbacks("b"), Fault(event, times, kind))
+    uninterrupted = training.run(callbacks("a"), Fault())
+    training.run(callbacks("b"), Fault(event, times, kind))
     resume = newest(folder / "b" / "state")
-    resumed = training.go(callbacks("b"), Fault(), resume, disturb=2 if resume else 0)
+    resumed = training.run(callbacks("b"), Fault(), resume, disturb=2 if resume else 0)
     assert resumed.parameters == uninterrupted.parameters
     assert resumed.lines == uninterrupted.lines[len(uninterrupted.lines) - len(resumed.lines) :]
     for position in (".", "state"):
@@ -103,8 +103,8 @@ def test_resumed_training_equals_uninterrupted(
 
 def test_early_stopped_training_stays_stopped(tmp_path: Path) -> None:
     training = Training(epochs=6)
-    stopped = training.go([*early(tmp_path), *savers(tmp_path, [(1, 1)])], Fault())
+    stopped = training.run([*early(tmp_path), *savers(tmp_path, [(1, 1)])], Fault())
     assert len([line for line in stopped.lines if "step: 2," in line]) < 6
-    again = training.go([*early(tmp_path), *savers(tmp_path, [(1, 1)])], Fault(), newest(tmp_path))
+    again = training.run([*early(tmp_path), *savers(tmp_path, [(1, 1)])], Fault(), newest(tmp_path))
     assert again.parameters == stopped.parameters
     assert not [line for line in again.lines if "loss is" in line]

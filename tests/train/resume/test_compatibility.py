@@ -152,17 +152,15 @@ def test_checkpoint_of_other_training_raises(
 ) -> None:
     """Every mismatch has its own error; parameters and callbacks are unchanged."""
     trained, listed = net(), callbacks(tmp_path / "other")
-    before = [each.asnumpy().copy() for each in trained.train_network.get_parameters()]
+    before = [parameter.asnumpy().copy() for parameter in trained.train_network.get_parameters()]
     last, first = epochs
     with pytest.raises(ValueError, match="^The training state") as raised:
         trained.train(last, dataset(), list(listed), initial_epoch=first, resume=checkpoint)
     assert str(raised.value) == f"The training state in '{checkpoint}' {message}"
-    assert all(
-        each.random_state in ("", random_state()) for each in listed if isinstance(each, Counter)
-    )
-    for each, value in zip(trained.train_network.get_parameters(), before, strict=True):
-        assert np.array_equal(each.asnumpy(), value)
-    assert all(each.count == 0 for each in listed if isinstance(each, Counter))
+    assert all(cb.random_state in ("", random_state()) for cb in listed if isinstance(cb, Counter))
+    for parameter, value in zip(trained.train_network.get_parameters(), before, strict=True):
+        assert np.array_equal(parameter.asnumpy(), value)
+    assert all(cb.count == 0 for cb in listed if isinstance(cb, Counter))
     assert not list((tmp_path / "other").glob("*"))
 
 
@@ -230,9 +228,9 @@ def test_each_callback_loads_its_own_state(
     """Those of one class in their order; callbacks without a state may come and go."""
     with TemporaryDirectory() as folder:
         before = [kind() for kind in kinds]
-        for i, each in enumerate(before):
-            if isinstance(each, Counter):
-                each.count = 10 * i
+        for i, callback in enumerate(before):
+            if isinstance(callback, Counter):
+                callback.count = 10 * i
         model().train(1, data(), [*before, savers(Path(folder))])
         chosen = [kind for kind in kinds if kind is not LambdaCallback or not without_others]
         after = [kind() for kind in chosen]
@@ -240,15 +238,13 @@ def test_each_callback_loads_its_own_state(
             warnings.simplefilter("always")
             resumed = Path(folder) / "m-1_3.ckpt"
             model().train(1, data(), [*after, savers(Path(folder))], resume=resumed)
-    assert [each.count for each in after if isinstance(each, Counter)] == [
-        each.count for each in before if isinstance(each, Counter)
+    assert [cb.count for cb in after if isinstance(cb, Counter)] == [
+        cb.count for cb in before if isinstance(cb, Counter)
     ]
-    names = [
-        [type(each).__name__ for each in [*listed, savers(Path())]] for listed in (before, after)
-    ]
-    saved, now = (", ".join(each) for each in names)
+    names = [[type(cb).__name__ for cb in [*listed, savers(Path())]] for listed in (before, after)]
+    saved, now = (", ".join(group) for group in names)
     expected = f"but its callbacks were {saved}, and are now {now}."
-    assert [str(each.message).partition("ckpt', ")[2] for each in caught] == (
+    assert [str(warning.message).partition("ckpt', ")[2] for warning in caught] == (
         [expected] if len(after) < len(before) else []
     )
 
@@ -270,7 +266,7 @@ def changed(checkpoint: Path, change: str) -> Path:
     names = {"Parameter": Parameter, "Tensor": Tensor, "np": np}
     exec(change, {"values": values, "parameters": parameters, **names})
     path = checkpoint.with_name("changed.ckpt")
-    listed = [{"name": name, "data": each} for name, each in parameters.items()]
+    listed = [{"name": name, "data": x} for name, x in parameters.items()]
     save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
     return path
 

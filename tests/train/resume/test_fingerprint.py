@@ -71,7 +71,7 @@ def hooked(cell: nn.Cell) -> nn.Cell:
 NAMES: dict[str, object] = {
     "np": np,
     **vars(scripts),
-    **{each.__name__: each for each in (edited, mapped, changed, filtered, batched, partial)},
+    **{f.__name__: f for f in (edited, mapped, changed, filtered, batched, partial)},
     "dynamic": DynamicLossScaleManager,
     "fixed": FixedLossScaleManager,
     "float16": float16,
@@ -101,8 +101,8 @@ RESTORED_PLACES = {
 
 def parse(change: str) -> tuple[Script, Script, str]:
     """Return the script before and after a change, and the pattern of the error's lines."""
-    option, _, rest = change.partition(": ")
-    sources, _, line = rest.partition("  # ")
+    option, _, sources_and_line = change.partition(": ")
+    sources, _, line = sources_and_line.partition("  # ")
     make = "lambda: " if option in {"data", "net", "loss"} else ""
     before, after = (
         Script(**{option: eval(make + source, NAMES)}) for source in sources.split(" | ")
@@ -125,8 +125,8 @@ def test_changed_setting_raises_with_path(tmp_path: Path, change: str) -> None:
     )
     assert raised.value.__notes__ == ["With 'resume_strict=False' this is only a warning."]
     assert lines
-    for each in lines:
-        assert re.fullmatch(f"    {line}", each)
+    for message in lines:
+        assert re.fullmatch(f"    {line}", message)
 
 
 def test_changed_setting_warns_without_resume_strict(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_order_of_sets_is_not_compared(numbers: set[int]) -> None:
         FunctionType(code.replace(co_consts=(None, order)), {"__name__": __name__})
         for order in orders
     ]
-    (one, other) = (fingerprint(value=each) for each in functions)
+    (one, other) = (fingerprint(value=function) for function in functions)
     assert one == other != fingerprint(value=contains)
 
 
@@ -447,10 +447,10 @@ def test_state_that_a_resume_restores_is_that_of_the_pipelines_own_objects() -> 
             return x
 
     data = [mapped(Own(value)) for value in (1, 2)]
-    assert differences(*(fingerprint(data=each) for each in data)) == []
+    assert differences(*(fingerprint(data=rows) for rows in data)) == []
     data = [mapped(Outer(value)) for value in (1, 2)]
     path = "data.1.functions[0].inner.value"
-    assert differences(*(fingerprint(data=each) for each in data)) == [
+    assert differences(*(fingerprint(data=rows) for rows in data)) == [
         f"{path}: 1 when saved, 2 now"
     ]
 
@@ -489,13 +489,13 @@ def test_each_numeric_argument_of_cells_is_compared() -> None:
     for name, _, good, make in calls("nn"):
         for argument in good.keys() - INITIAL:
             numbers = accepted.get(f"{name}.{argument}", "").replace("any", "-1.5 2").split()
-            values = [float(each) if "." in each else int(each) for each in numbers[:4]]
+            values = [float(number) if "." in number else int(number) for number in numbers[:4]]
             with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-                made = [make(**(good | {argument: each})) for each in [good[argument], *values]]
+                made = [make(**(good | {argument: value})) for value in [good[argument], *values]]
             without_effect = {"DistributedGradReducer", "get_activation"}
             if not isinstance(made[0], nn.Cell) or name in without_effect:
                 continue
-            prints = [fingerprint(root=each) for each in made]
+            prints = [fingerprint(root=cell) for cell in made]
             for (one, saved), (other, now) in pairwise(
                 zip([good[argument], *values], prints, strict=True)
             ):
@@ -533,12 +533,12 @@ transforms.TypeCast(np.float32): np.float64
 """.strip().splitlines()
 POSITIONS: list[Callable[[Callable[..., object]], object]] = [
     mapped,
-    lambda each: mapped(transforms.Compose([vision.HWC2CHW(), each])),
-    lambda each: mapped(transforms.RandomApply([each], 0.5)),
-    lambda each: mapped(transforms.RandomChoice([each, vision.HWC2CHW()])),
-    lambda each: mapped(lambda x: each(x)),
-    lambda each: mapped(partial(each)),
-    lambda each: batched(lambda x, y, info: (each(x), y)),
+    lambda f: mapped(transforms.Compose([vision.HWC2CHW(), f])),
+    lambda f: mapped(transforms.RandomApply([f], 0.5)),
+    lambda f: mapped(transforms.RandomChoice([f, vision.HWC2CHW()])),
+    lambda f: mapped(lambda x: f(x)),
+    lambda f: mapped(partial(f)),
+    lambda f: batched(lambda x, y, info: (f(x), y)),
 ]
 
 
@@ -551,7 +551,7 @@ def test_each_argument_of_transforms_is_compared(
         call, _, others = row.partition(": ")
         name = call.partition("(")[0]
         calls = [call, call, *(f"{name}({arguments})" for arguments in others.split(" | "))]
-        saved, again, *changed = (fingerprint(data=position(eval(each, NAMES))) for each in calls)
+        saved, again, *changed = (fingerprint(data=position(eval(text, NAMES))) for text in calls)
         assert saved == again
         for now in changed:
             changes += 1

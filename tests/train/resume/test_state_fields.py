@@ -29,8 +29,8 @@ rows = st.dictionaries(texts, st.lists(st.floats(allow_nan=False), max_size=3), 
 
 @st.composite
 def states(draw: st.DrawFn) -> dict[str, object]:
-    each = {"flag": st.booleans(), "count": st.integers(), "names": st.lists(texts), "rows": rows}
-    return {name: draw(values) for name, values in each.items()}
+    fields = {"flag": st.booleans(), "count": st.integers(), "names": st.lists(texts), "rows": rows}
+    return {name: draw(values) for name, values in fields.items()}
 
 
 @given(states())
@@ -38,9 +38,9 @@ def test_state_is_what_was_loaded_until_it_is_reset(state: dict[str, object]) ->
     callback = Extended()
     assert callback.state_dict() == INITIAL
     callback.load_state_dict(state)
-    for each in (callback, copy.copy(callback), pickle.loads(pickle.dumps(callback))):
-        assert each.state_dict() == state
-        assert list(each.state_dict()) == list(INITIAL)
+    for instance in (callback, copy.copy(callback), pickle.loads(pickle.dumps(callback))):
+        assert instance.state_dict() == state
+        assert list(instance.state_dict()) == list(INITIAL)
     assert [callback._flag, callback.count, callback._names, callback._tables] == list(
         state.values()
     )

@@ -180,7 +180,7 @@ def test_state_is_read_from_file(tmp_path: Path, format: str) -> None:
     assert (result.path, result.state.text) == (str(path), state.text)
     assert same(dict(result.state.arrays), dict(state.arrays))
     assert same(dict(result.values), state.values())
-    assert set(result.parameters) == {each.name for each in net.get_parameters()}
+    assert set(result.parameters) == {parameter.name for parameter in net.get_parameters()}
 
 
 @given(st.lists(arrays.filter(lambda array: array.size), min_size=1, max_size=2), st.data())
@@ -229,7 +229,7 @@ print(missing, values["training_state"][9:20], values["3.bias"].asnumpy().tolist
 @pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
 def test_mindspore_loads_training_checkpoint(tmp_path: Path) -> None:
     saver = ModelCheckpoint("net", tmp_path, CheckpointConfig(5, append_info=["training_state"]))
-    Training("noise in a buffer", "adam").go([saver], Fault())
+    Training("noise in a buffer", "adam").run([saver], Fault())
     path = saver.latest_ckpt_file_name
     bias = read_training_checkpoint(path).parameters["3.bias"].asnumpy().tolist()
     command = [str(PYTHON), "-c", LOAD, path]

@@ -57,8 +57,8 @@ class Files:
 
     def listed(self) -> list[str]:
         paths = [path for best in self.best for path in best.files]
-        paths += [path for each in self.newest if (path := each.latest_ckpt_file_name)]
-        return paths + [each._path for each in self.extremes if each.best is not None]
+        paths += [path for saver in self.newest if (path := saver.latest_ckpt_file_name)]
+        return paths + [saver._path for saver in self.extremes if saver.best is not None]
 
 
 # Two of the epochs are evaluated, in 4 batches each.
@@ -89,7 +89,7 @@ class Result:
         assert all(path.exists() for path in listed)
         names = [path.name for path in listed]
         best = [
-            {Path(path).name: value for path, value in each.files.items()} for each in part.best
+            {Path(path).name: value for path, value in saver.files.items()} for saver in part.best
         ]
         return cls(files_in(folder), names, part.history.state_dict(), best)
 
@@ -98,7 +98,7 @@ class Result:
 def uninterrupted(training: Training) -> Result:
     with TemporaryDirectory() as folder:
         part = Files(Path(folder))
-        training.go(part.callbacks, Fault())
+        training.run(part.callbacks, Fault())
         return Result.of(part, Path(folder))
 
 
@@ -108,7 +108,7 @@ def interrupted(training: Training, stops: Sequence[tuple[str, int]]) -> Result:
         part = Files(Path(folder))
         for event, times in (*stops, ("", 0)):
             part = Files(Path(folder))
-            training.go(part.callbacks, Fault(event, times, "stop"))
+            training.run(part.callbacks, Fault(event, times, "stop"))
             assert all(map(Path.exists, map(Path, part.listed())))
             if not part.backup.exists():
                 break
@@ -129,14 +129,14 @@ def test_missing_files_are_dropped_with_warning(
     training = Training(epochs=EPOCHS)
     folder = tmp_path / "other"
     part = Files(folder)
-    training.go(part.callbacks, Fault("on_train_step_begin", 14, "stop"))
+    training.run(part.callbacks, Fault("on_train_step_begin", 14, "stop"))
     listed = part.listed()
     assert {Path(path).name for path in listed} >= {"max-accuracy.ckpt", "min-eval_loss.ckpt"}
     for path in listed:
         Path(path).unlink()
     resumed = Files(folder)
     with pytest.warns(UserWarning, match=r"^For 'BestCheckpoint', these files no longer exist"):
-        training.go(resumed.callbacks, Fault())
+        training.run(resumed.callbacks, Fault())
     assert caplog.text.count("no longer exists: the model is saved at the next") == 2
     assert all(map(Path.exists, map(Path, resumed.listed())))
     # What remains is compared with what comes later, and saved even if it is worse.

@@ -78,7 +78,7 @@ def test_missing_fields_have_defaults() -> None:
     assert isinstance(nothing, Landscape)
     assert (nothing.x.item(), nothing.y.item(), nothing.z.item()) == (1.0, 2.0, 3.0)
     trajectory = nothing.path_x, nothing.path_y, nothing.path_z
-    assert all(each.shape == (0,) and each.dtype == np.float64 for each in trajectory)
+    assert all(x.shape == (0,) and x.dtype == np.float64 for x in trajectory)
     assert (nothing.intervals, nothing.decomposition, nothing.unit) == ((), "", "")
     assert nothing.step_per_epoch == 0
     assert np.isnan(nothing.end).all()

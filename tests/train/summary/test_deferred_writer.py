@@ -74,12 +74,12 @@ class Deferral(RuleBasedStateMachine):
     def expect(self, call: Callable[[], list[str]]) -> None:
         """Check what a call returns or raises."""
         outcomes, self.outcomes = self.outcomes, []
-        errors = [each for each in outcomes if isinstance(each, OSError)]
+        errors = [outcome for outcome in outcomes if isinstance(outcome, OSError)]
         if errors:
             with pytest.raises(OSError, match=f"^{errors[0]}$"):
                 call()
         else:
-            assert call() == [text for each in outcomes if isinstance(each, list) for text in each]
+            assert call() == [text for done in outcomes if isinstance(done, list) for text in done]
 
     @rule(number=st.integers(1, 33), size=SIZES, fails=st.sampled_from([False, False, True]))
     def submit(self, number: int, size: int, fails: bool) -> None:
@@ -209,9 +209,9 @@ def test_close_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     others = set(threads())
     writer = DeferredWriter()
     writer.submit(telling("one"))
-    own = set(threads()) - others
+    started = set(threads()) - others
     assert writer.close() == ["one"]
-    for thread in own:
+    for thread in started:
         thread.join(FOREVER)
         assert not thread.is_alive()
 

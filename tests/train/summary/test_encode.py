@@ -95,14 +95,14 @@ def in_mindspore(content: object) -> object:
 
 @given(events(CONTENTS))
 def test_tensorboard_event_round_trips(event: Event) -> None:
-    kept = tuple(Value(v.tag, in_tensorboard(v.content)) for v in event.values)  # type: ignore[arg-type]
-    same(decode(encoded(for_tensorboard, event)), event._replace(values=kept))
+    values = tuple(Value(v.tag, in_tensorboard(v.content)) for v in event.values)  # type: ignore[arg-type]
+    same(decode(encoded(for_tensorboard, event)), event._replace(values=values))
 
 
 @given(events(SINGLES | ARRAYS | IMAGES))
 def test_mindspore_event_round_trips(event: Event) -> None:
-    kept = tuple(Value(v.tag, in_mindspore(v.content)) for v in event.values)  # type: ignore[arg-type]
-    same(decode(encoded(for_mindspore, event)), event._replace(values=kept))
+    values = tuple(Value(v.tag, in_mindspore(v.content)) for v in event.values)  # type: ignore[arg-type]
+    same(decode(encoded(for_mindspore, event)), event._replace(values=values))
 
 
 @given(HISTOGRAMS)
@@ -125,7 +125,7 @@ def test_mindspore_histogram_stores_the_number_of_elements(expected: Histogram) 
     stream = BytesIO(encoded(for_mindspore, Event(0.0, values=(Value("h", expected),))))
     start, stop = 0, len(stream.getvalue())
     for number in (5, 1, 9, 8):  # from the event to the total in its histogram
-        [field] = [each for each in wire.fields(stream, start, stop) if each.number == number]
+        [field] = [found for found in wire.fields(stream, start, stop) if found.number == number]
         start, stop = field.start, field.stop
     assert wire.signed(field) == expected.elements
 

@@ -56,10 +56,10 @@ def test_limit_keeps_complete_records(calls: list[list[bytes]], limit: int | Non
         for messages in calls:
             expected: list[str] = []
             for record in map(encode_record, messages):
-                left = 1000 if limit is None else limit - len(content)
-                if not full and len(record) > left:
+                free = 1000 if limit is None else limit - len(content)
+                if not full and len(record) > free:
                     full = True
-                    text = f"There are {left} bytes remaining, but the '{path}' requires to write"
+                    text = f"There are {free} bytes remaining, but the '{path}' requires to write"
                     expected = [f"'max_file_size' reached: {text} {len(record)} bytes."]
                 if not full:
                     content += record
@@ -89,23 +89,23 @@ def test_failing_event_does_not_affect_others(
 
     tags = [f"value {i}" + "\ud800" * (i in unencodable) for i in range(count)]
     events = [Event(float(i), i, values=(Value(tag, i / 2),)) for i, tag in enumerate(tags)]
-    kept = [event for event in events if event.step not in lost | unencodable]
+    written = [event for event in events if event.step not in lost | unencodable]
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         names = EventFileNames(folder, "run", "_x")
         files = EventFileWriter(names, None)
         patch.setattr(os, "write", full)
-        if kept == events:
+        if written == events:
             assert files.write(events) == []
         else:
             with pytest.raises((OSError, ValueError), match="No space left|is not valid Unicode"):
                 files.write(events)
         files.close()
         paths = [names.mindspore, names.tensorboard]
-        assert [os.path.exists(path) for path in paths] == [bool(kept)] * 2
+        assert [os.path.exists(path) for path in paths] == [bool(written)] * 2
         for path, version in zip(paths, (MINDSPORE_VERSION, TENSORBOARD_VERSION), strict=True):
-            if kept:
-                first, *rest = read_events(path)
-                assert (first.version, rest) == (version, kept)
+            if written:
+                first, *others = read_events(path)
+                assert (first.version, others) == (version, written)
 
 
 @given(st.integers(2, 4), st.integers(1, 2))
@@ -171,18 +171,18 @@ def test_full_disk_leaves_no_empty_file(
 def test_file_names_are_unique(tmp_path: Path) -> None:
     names = [EventFileNames(str(tmp_path), "run", "_x") for _ in range(2)]
     numbers: list[int] = []
-    for each in names:
-        parts = re.fullmatch(r"(.*)\.out\.events\.summary\.(\d+)\.(\d+)\.(.*)_x", each.mindspore)
+    for files in names:
+        parts = re.fullmatch(r"(.*)\.out\.events\.summary\.(\d+)\.(\d+)\.(.*)_x", files.mindspore)
         assert parts is not None
-        start, seconds, number, rest = parts.groups()
-        assert (start, rest) == (str(tmp_path / "run"), socket.gethostname())
+        start, seconds, number, host = parts.groups()
+        assert (start, host) == (str(tmp_path / "run"), socket.gethostname())
         assert abs(time.time() - int(seconds)) < 60
         numbers.append(int(number))
-        stem = f"{seconds}.{number}.{rest}"
-        assert each.tensorboard == f"{start}.out.tfevents.{stem}_x"
-        assert each.graph == f"{start}.out.graph.tfevents.{stem}_x"
-        assert each.lineage == f"{start}.out.events.summary.{stem}_lineage"
-        assert each.export == str(tmp_path / f"export_{seconds}.{number}")
+        stem = f"{seconds}.{number}.{host}"
+        assert files.tensorboard == f"{start}.out.tfevents.{stem}_x"
+        assert files.graph == f"{start}.out.graph.tfevents.{stem}_x"
+        assert files.lineage == f"{start}.out.events.summary.{stem}_lineage"
+        assert files.export == str(tmp_path / f"export_{seconds}.{number}")
     assert numbers[0] >= os.getpid()
     assert numbers[1] in {numbers[0] + 1, os.getpid()}  # in another second
 

@@ -160,11 +160,11 @@ def test_gradients_of_a_step_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -
     observed: list[bool] = []
     update = step.optimizer.construct
 
-    def noting(gradients: object) -> object:
+    def observe(gradients: object) -> object:
         observed.append(is_recording())
         return update(gradients)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(step.optimizer, "construct", noting)
+    monkeypatch.setattr(step.optimizer, "construct", observe)
     tracer = GraphTracer(step, {"Net": net})
     step(X, X)
     assert tracer.graph() is not None

@@ -65,10 +65,10 @@ def test_pca_plane_minimizes_distance_to_trajectory(points: Floats) -> None:
     np.testing.assert_allclose(x, (points - points[-1]) @ plane.first, atol=1e-9)
     np.testing.assert_allclose(y, (points - points[-1]) @ plane.second, atol=1e-9)
     steps = points - points[-1]
-    rest = steps - np.outer(x, plane.first) - np.outer(y, plane.second)
+    residual = steps - np.outer(x, plane.first) - np.outer(y, plane.second)
     # The residual is that of the two greatest singular values (Eckart and Young).
-    left = np.linalg.svd(steps, compute_uv=False)[2:]
-    np.testing.assert_allclose((rest**2).sum(), (left**2).sum(), atol=1e-8)
+    singular_values = np.linalg.svd(steps, compute_uv=False)[2:]
+    np.testing.assert_allclose((residual**2).sum(), (singular_values**2).sum(), atol=1e-8)
 
 
 def test_pca_plane_memory_is_linear() -> None:

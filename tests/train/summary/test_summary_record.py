@@ -184,9 +184,9 @@ def test_open_records_of_one_folder_write_their_own_values(order: list[int]) -> 
         for number, record in enumerate(records):
             assert record.record(5)
             record.close()
-            own = [str(name) for name, each in enumerate(order) if each == number]
-            assert not own or tags(record) == [(5, own)]
-            assert bool(own) == Path(record.log_dir).exists()
+            names = [str(name) for name, other in enumerate(order) if other == number]
+            assert not names or tags(record) == [(5, names)]
+            assert bool(names) == Path(record.log_dir).exists()
 
 
 def test_flush_forces_files_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

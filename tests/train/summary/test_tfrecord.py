@@ -47,8 +47,8 @@ def test_damaged_record_error_gives_position(
             text = "the length of the record at byte {} has been damaged"
     result: list[bytes] = []
     with pytest.raises(wire.WireError, match=f"^{text.format(len(complete))}$"):
-        for each in read_records(BytesIO(complete + data)):
-            result.append(each)  # noqa: PERF402
+        for content in read_records(BytesIO(complete + data)):
+            result.append(content)  # noqa: PERF402
     assert result == before
 
 
