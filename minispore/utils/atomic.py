@@ -13,8 +13,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final
 
-__all__ = ["atomic_write", "open_regular_file", "remove_stale_temporaries"]
-
 _PREFIX: Final = ".minispore-"
 _SUFFIX: Final = ".tmp"
 # Folders in which this process has searched for the temporary files of killed processes.

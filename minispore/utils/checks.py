@@ -16,33 +16,6 @@ from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_t
 
 import numpy as np
 
-__all__ = [
-    "all_are",
-    "as_items",
-    "as_tuple",
-    "caller",
-    "check_arguments",
-    "check_bool",
-    "check_function",
-    "check_int",
-    "check_number",
-    "check_one_of",
-    "check_positive",
-    "check_type",
-    "check_unmasked",
-    "describe_value",
-    "is_dict",
-    "is_int_list",
-    "is_iterable",
-    "is_list",
-    "is_mapping",
-    "is_sequence",
-    "is_tuple",
-    "map_items",
-    "type_error",
-    "value_error",
-]
-
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 

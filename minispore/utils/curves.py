@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-__all__ = ["plot_curves"]
-
 _WIDTH, _HEIGHT, _LEFT, _GAP = 320, 70, 150, 14
 
 

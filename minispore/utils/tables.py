@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["Table"]
-
 
 class Table:
     """A title and rows of texts and numbers.

@@ -9,16 +9,6 @@ from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Protocol, TypeVar
 
-__all__ = [
-    "Executor",
-    "SynchronousExecutor",
-    "Task",
-    "after_fork_in_child",
-    "fork_safe_lock",
-    "make_executor",
-    "start_or_run",
-]
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 

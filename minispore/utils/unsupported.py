@@ -6,14 +6,6 @@ from pkgutil import get_data, resolve_name
 from types import ModuleType
 from typing import ClassVar, NoReturn
 
-__all__ = [
-    "Unsupported",
-    "find_advice",
-    "is_supported",
-    "missing_attribute",
-    "missing_name",
-]
-
 
 def missing_name(module: ModuleType, name: str) -> "Unsupported":
     """Return an `Unsupported` for a name of MindSpore that a module lacks, or raise an error.

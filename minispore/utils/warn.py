@@ -3,8 +3,6 @@
 import sys
 import warnings
 
-__all__ = ["warn_at_caller"]
-
 
 def warn_at_caller(message: str) -> None:
     """Issue a UserWarning at the innermost line outside of minispore that led to this call.
