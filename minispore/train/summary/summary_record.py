@@ -290,11 +290,11 @@ class SummaryRecord:
         for wall_time, lineage in self._lineage:
             self._submit(partial(self._files.write_lineage, encode(lineage, wall_time)))
         self._lineage.clear()
-        rest: _Values = {}
+        remaining: _Values = {}
         if plugin_filter is not None:
-            rest = {k: v for k, v in self._values.items() if not plugin_filter(k[0])}
-        chosen = {k: v for k, v in self._values.items() if k not in rest}
-        self._values = rest
+            remaining = {k: v for k, v in self._values.items() if not plugin_filter(k[0])}
+        chosen = {k: v for k, v in self._values.items() if k not in remaining}
+        self._values = remaining
         if chosen:
             recorded = _Step(step, chosen)
             self._steps.append(recorded)
