@@ -73,8 +73,8 @@ def _complete(module: ModuleType) -> None:
 
     attributes["__getattr__"] = module_getattr
     if "__path__" in attributes and "__all__" not in attributes:
-        found = (each for each, value in attributes.items() if not isinstance(value, ModuleType))
-        attributes["__all__"] = [each for each in found if not each.startswith("_")]
+        found = (name for name, value in attributes.items() if not isinstance(value, ModuleType))
+        attributes["__all__"] = [name for name in found if not name.startswith("_")]
     if "__all__" in attributes:
         attributes["__dir__"] = module_dir
 

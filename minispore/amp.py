@@ -153,4 +153,4 @@ def _mapped(function: Callable[[Tensor], Tensor], inputs: Tensors) -> Tensors:
     items = as_items(inputs)
     if items is None:
         return cast("Tensors", function(cast("Tensor", inputs)))
-    return cast("Tensors", tuple(function(cast("Tensor", each)) for each in items))
+    return cast("Tensors", tuple(function(cast("Tensor", item)) for item in items))

@@ -68,8 +68,8 @@ def cache_folder() -> Path:
     These are the folders that platformdirs gives on Linux, macOS and Windows.
     """
     environ, home = os.environ, Path.home()
-    if own := environ.get("MINISPORE_CACHE"):
-        return Path(own)
+    if folder := environ.get("MINISPORE_CACHE"):
+        return Path(folder)
     if sys.platform == "win32":
         local = environ.get("LOCALAPPDATA")
         return (Path(local) if local else home / "AppData" / "Local") / "minispore" / "Cache"

@@ -38,7 +38,7 @@ def break_law(
         ... def varint_has_a_byte_for_each_7_bits(value):
         ...     assert len(varint(value)) == max(1, -(-value.bit_length() // 7))
         >>> name = "minispore.train.checkpoint.protobuf:varint"
-        >>> break_law(varint_has_a_byte_for_each_7_bits, name, "rest >>= 7", "rest >>= 6")
+        >>> break_law(varint_has_a_byte_for_each_7_bits, name, "bits >>= 7", "bits >>= 6")
         Without the bug:
         no counterexample in 100 examples
         <BLANKLINE>

@@ -86,8 +86,8 @@ class PerBatch:
                 f"For 'batch', 'per_batch_map' must return {len(self.outputs)} columns, but "
                 f"returned {len(results)}."
             )
-        what = "For 'batch', what the argument 'per_batch_map' returns"
-        values |= {n: as_element(x, what) for n, x in zip(self.outputs, results, strict=True)}
+        subject = "For 'batch', what the argument 'per_batch_map' returns"
+        values |= {n: as_element(x, subject) for n, x in zip(self.outputs, results, strict=True)}
         names = replaced_columns(columns, self.inputs, self.outputs)
         return tuple([values[name] for name in names])
 
@@ -331,8 +331,8 @@ class SampledBatches(NamedColumns):
                 f"For 'GeneratorDataset', 'collate_fn' must return {len(self.names)} columns, but "
                 f"returned {len(results)}."
             )
-        what = "For 'GeneratorDataset', what the argument 'collate_fn' returns"
-        return tuple([as_element(result, what) for result in results])
+        subject = "For 'GeneratorDataset', what the argument 'collate_fn' returns"
+        return tuple([as_element(result, subject) for result in results])
 
 
 def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
@@ -368,11 +368,11 @@ def _join_dictionaries(items: Sequence[Mapping[str, object]]) -> dict[str, objec
                 f"{list(items[0])} and {list(item)}."
             )
     for key in items[0]:
-        what = f"For 'batch', the value of the key {key!r}"
-        values = [as_element(item[key], what) for item in items]
+        subject = f"For 'batch', the value of the key {key!r}"
+        values = [as_element(item[key], subject) for item in items]
         if any(value.shape != values[0].shape for value in values):
             raise RuntimeError(
-                f"{what} must have the same shape in all rows of a batch, but has the shapes "
+                f"{subject} must have the same shape in all rows of a batch, but has the shapes "
                 f"{[value.shape for value in values]}."
             )
         joined[key] = as_argument(_as_one_row(np.stack(values))[0, ...])

@@ -303,7 +303,7 @@ def name_of(code: object) -> str:
     return getattr(code, "__qualname__", type(code).__qualname__)
 
 
-def as_element(value: object, what: str) -> Array:
+def as_element(value: object, subject: str) -> Array:
     """Return one value of a row as an array; a dictionary as an array of objects without axes.
 
     Raises:
@@ -314,7 +314,7 @@ def as_element(value: object, what: str) -> Array:
         element = np.empty((), np.object_)
         element.fill(value)
         return element
-    check_unmasked(value, what)
+    check_unmasked(value, subject)
     asnumpy = getattr(value, "asnumpy", None)
     try:
         array: Array = np.asarray(asnumpy() if callable(asnumpy) else value)
@@ -325,8 +325,8 @@ def as_element(value: object, what: str) -> Array:
         if getattr(value, "dtype", None) == np.object_:
             given = "an array of dtype object; convert it, for example with astype(np.float32)"
         raise TypeError(
-            f"{what} must be a number, a string, an array or a list of them, or a dictionary, but "
-            f"got {given}."
+            f"{subject} must be a number, a string, an array or a list of them, or a dictionary, "
+            f"but got {given}."
         )
     return array
 

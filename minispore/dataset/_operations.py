@@ -537,8 +537,8 @@ def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
     values = tuple([as_argument(element) for element in row])
     for function in functions:
         values = function(*values)
-    what = f"For 'map', what the function '{name_of(functions[-1].function)}' returns"
-    return tuple([as_element(value, what) for value in values])
+    subject = f"For 'map', what the function '{name_of(functions[-1].function)}' returns"
+    return tuple([as_element(value, subject) for value in values])
 
 
 def instantiate(node: Node) -> tuple[Node, list[CallbackDriver], list[Callable[[], None]]]:

@@ -319,8 +319,8 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     if is_dict(data):
         keys = as_names(list(data), "data") if data else ()
         columns = tuple(data.values())
-    what = "For 'NumpySlicesDataset', a column of the argument 'data'"
-    arrays = tuple([_as_column(column, what) for column in columns])
+    subject = "For 'NumpySlicesDataset', a column of the argument 'data'"
+    arrays = tuple([_as_column(column, subject) for column in columns])
     if not arrays or any(not array.ndim or not len(array) for array in arrays):
         raise ValueError(
             "For 'NumpySlicesDataset', the argument 'data' must have rows, but has none."
@@ -334,11 +334,11 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
 
 
-def _as_column(values: object, what: str) -> Array:
+def _as_column(values: object, subject: str) -> Array:
     """Return a column as an array, of objects if it is a list of dictionaries."""
     if is_sequence(values) and values and all(isinstance(value, dict) for value in values):
         return np.array(values, np.object_)
-    return as_element(values, what)
+    return as_element(values, subject)
 
 
 def _as_batches(batch_sampler: object, count: int) -> Callable[[], Iterable[Iterable[int]]]:

@@ -224,8 +224,8 @@ def as_row(
             f"each column, but gave {len(values)}."
         )
     named = zip(columns, values, strict=True)
-    what = "For 'GeneratorDataset', a value of the column"
-    row = tuple([as_element(item, f"{what} {name!r}") for name, item in named])
+    subject = "For 'GeneratorDataset', a value of the column"
+    row = tuple([as_element(item, f"{subject} {name!r}") for name, item in named])
     for name, array, expected in zip(columns, row, types or (), strict=False):
         # Strings have a type for each length.
         if array.dtype != expected and (array.dtype.kind, expected.kind) != ("U", "U"):

@@ -521,14 +521,14 @@ def _wrap_operand(x: T, other: object) -> tuple[T, T]:
     value, category = _numbers(other)
     tensor_dtype = dtype_of(x)
     common = tensor_dtype if tensor_dtype.category >= category else _SCALAR_DTYPES[category]
-    left = cast_to(x, common)
+    tensor = cast_to(x, common)
     try:
-        right = device_namespace(left._data).asarray(value, common.numpy_dtype)
+        data = device_namespace(tensor._data).asarray(value, common.numpy_dtype)
     except OverflowError:
         raise ValueError(
             f"For '{caller()}', the number {other} does not fit the tensor's type {common!r}."
         ) from None
-    return left, wrap(right, x)
+    return tensor, wrap(data, x)
 
 
 def _numbers(other: object) -> tuple[Number | HostArray, int]:

@@ -1,7 +1,7 @@
 """Graph mode: a step is captured once and replayed.
 
 The first step with inputs of a kind is *observed*: it runs eagerly, and what it reads is noted. The
-second and third are *captured*: they run eagerly on recorded arrays, and their tapes must be equal.
+second and third are *captured*: they run eagerly on captured arrays, and their tapes must be equal.
 From then on the plan that is made of the tape is *replayed*. Every replay leaves the bits that the
 eager step would leave; what cannot be shown to do so runs eagerly, and `graph_info` says why.
 """
@@ -21,10 +21,10 @@ from typing import TypeVar, cast
 from minispore.common.context import get_context
 from minispore.common.tensor import Tensor
 from minispore.engine.array import device_target, is_ndarray
-from minispore.engine.array.capture_hooks import recorder
+from minispore.engine.array.capture_hooks import current_hooks
 from minispore.engine.graph import in_record_block, is_recording
 from minispore.engine.rules.linalg import gemm_observers
-from minispore.graph.capture import Computed, PlanError, capture_step, run_recorded
+from minispore.graph.capture import Computed, PlanError, capture_step, run_on_tape
 from minispore.graph.guards import Watch
 from minispore.graph.plan import GivenNumbers, Plan, layout
 from minispore.graph.tape import Tape
@@ -130,7 +130,7 @@ class StepCache:
     ) -> R:
         """Return `function(*args, **kwargs)`, of a replay if possible."""
         step = partial(function, *args, **kwargs) if kwargs else partial(function, *args)
-        if recorder.get() is not None:
+        if current_hooks.get() is not None:
             # It is a part of a step that is captured.
             return step()
         turn, turns = object(), self._turns
@@ -174,10 +174,10 @@ class StepCache:
         if not numbers:
             return step()
         try:
-            recorder.set(GivenNumbers(numbers))
+            current_hooks.set(GivenNumbers(numbers))
             return step()
         finally:
-            recorder.set(None)
+            current_hooks.set(None)
 
     def _entry(
         self, step: "partial[R]", inputs: list[Tensor], containers: list[object]
@@ -222,7 +222,7 @@ class StepCache:
             if entry.watch is None:
                 tape = Tape()
                 watch = Watch(tape)
-                result = run_recorded(step, tape, watch)
+                result = run_on_tape(step, tape, watch)
                 entry.watch = watch
                 self._count("observed")
                 return result

@@ -1,4 +1,4 @@
-"""A capture: a step runs eagerly on recorded arrays, and notes say what it has computed."""
+"""A capture: a step runs eagerly on captured arrays, and notes say what it has computed."""
 
 import copy
 import operator
@@ -9,7 +9,7 @@ import numpy as np
 
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, _numpy, is_ndarray
-from minispore.engine.array.capture_hooks import Numbers, recorder
+from minispore.engine.array.capture_hooks import Numbers, current_hooks
 from minispore.engine.dispatch import Variable
 from minispore.graph.guards import Guards, Watch
 from minispore.graph.program import (
@@ -23,7 +23,7 @@ from minispore.graph.program import (
     views_in,
     writes,
 )
-from minispore.graph.tape import Recorded, Tape
+from minispore.graph.tape import Captured, Tape
 from minispore.utils.checks import as_items, is_dict, is_sequence, map_items
 
 R = TypeVar("R")
@@ -69,12 +69,12 @@ class Input(NamedTuple):
     place: int
 
 
-class RecordedTensor(NamedTuple):
+class CapturedTensor(NamedTuple):
     """A tensor that a step reads, its array before the step, and that array on the tape."""
 
     tensor: Variable
     array: Memory
-    recorded: Recorded
+    lifted: Captured
 
 
 class Capture(NamedTuple):
@@ -91,8 +91,8 @@ class Capture(NamedTuple):
 
     tape: Tape
     guards: Guards
-    inputs: list[RecordedTensor]
-    state: list[RecordedTensor]
+    inputs: list[CapturedTensor]
+    state: list[CapturedTensor]
     result: object
     rebound: list[tuple[int, View]]
 
@@ -117,7 +117,7 @@ def capture_step(
     inputs: Sequence[Tensor],
     containers: list[object],
 ) -> tuple[R, Capture]:
-    """Make an eager step on recorded arrays, and return its result and the notes on it.
+    """Make an eager step on captured arrays, and return its result and the notes on it.
 
     Args:
         roots: The function or cell of the step, and its arguments that are no tensors.
@@ -138,24 +138,24 @@ def capture_step(
     if any(map(guards.holds, containers)):
         raise PlanError(HELD)
     tensors = guards.tensors.values()
-    recorded = RecordedTensors(inputs, tensors, guards.host.values(), guards.transient)
-    tape, before = recorded.tape, [_items(container) for container in containers]
+    captured = CapturedTensors(inputs, tensors, guards.host.values(), guards.transient)
+    tape, before = captured.tape, [_items(container) for container in containers]
     watch = Watch(tape)
-    result = run_recorded(step, tape, watch, recorded)
+    result = run_on_tape(step, tape, watch, captured)
     if not all(
         len(old) == len(new) and all(map(operator.is_, old, new))
         for old, new in zip(before, map(_items, containers), strict=True)
     ):
         tape.refuse("it changes a list or dict among its arguments")
     known: dict[int, Output | Input] = {
-        id(each.tensor): Input(i) for i, each in reversed([*enumerate(recorded.inputs)])
+        id(item.tensor): Input(i) for i, item in reversed([*enumerate(captured.inputs)])
     }
-    read = {id(each.tensor) for each in recorded.state}
+    read = {id(item.tensor) for item in captured.state}
     encoded = _ResultEncoder(tape, guards, known, read, {*map(id, containers)}).result(result)
     rebound: list[tuple[int, View]] = []
-    for each, now in recorded.rebound.values():
-        index = next((i for i, other in enumerate(recorded.state) if other is each), None)
-        if index is None or not isinstance(now, Recorded) or now.tape is not tape:
+    for item, now in captured.rebound.values():
+        index = next((i for i, other in enumerate(captured.state) if other is item), None)
+        if index is None or not isinstance(now, Captured) or now.tape is not tape:
             tape.refuse("a tensor gets new memory of unknown origin")
         else:
             rebound.append((index, tape.view(now.values)))
@@ -163,9 +163,9 @@ def capture_step(
     change = guards.first_change()
     tape.refuse(change and f"while it runs, {change}")
     for tensor in tensors:
-        guards.guard_tensor(tensor, memory=id(tensor) not in recorded.rebound)
-    tape.refuse(_unsuitable(tape, recorded.state, recorded.host, rebound))
-    return result, Capture(tape, guards, recorded.inputs, recorded.state, encoded, rebound)
+        guards.guard_tensor(tensor, memory=id(tensor) not in captured.rebound)
+    tape.refuse(_unsuitable(tape, captured.state, captured.host, rebound))
+    return result, Capture(tape, guards, captured.inputs, captured.state, encoded, rebound)
 
 
 def as_memory(tensor: Variable) -> Memory:
@@ -175,7 +175,7 @@ def as_memory(tensor: Variable) -> Memory:
         PlanError: The tensor is on another device.
     """
     data: object = tensor._data
-    if isinstance(data, Recorded) and data.tape.closed:
+    if isinstance(data, Captured) and data.tape.closed:
         # The step has stored the tensor.
         data = tensor._data = data.values
     if not is_ndarray(data):
@@ -183,8 +183,8 @@ def as_memory(tensor: Variable) -> Memory:
     return data
 
 
-class RecordedTensors:
-    """Tensors whose arrays are replaced by recorded ones while a step runs.
+class CapturedTensors:
+    """Tensors whose arrays are replaced by captured ones while a step runs.
 
     Args:
         inputs: The tensors among the arguments of a step.
@@ -208,65 +208,65 @@ class RecordedTensors:
         transient: Iterable[tuple[object, tuple[str, ...]]],
     ) -> None:
         self.tape: Tape = Tape()
-        self._by_array: dict[int, tuple[Recorded, bool, bool]] = {}
-        self.inputs: list[RecordedTensor] = self._record(inputs, is_input=True)
-        self.state: list[RecordedTensor] = self._record(state)
-        self.host: list[RecordedTensor] = self._record(host, host=True)
-        self.rebound: dict[int, tuple[RecordedTensor, Array]] = {}
+        self._by_array: dict[int, tuple[Captured, bool, bool]] = {}
+        self.inputs: list[CapturedTensor] = self._lift(inputs, is_input=True)
+        self.state: list[CapturedTensor] = self._lift(state)
+        self.host: list[CapturedTensor] = self._lift(host, host=True)
+        self.rebound: dict[int, tuple[CapturedTensor, Array]] = {}
         self._all = list(
-            {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
+            {id(item.tensor): item for item in (*self.inputs, *self.state, *self.host)}.values()
         )
         self._replaced = [
             (vars(cell), {name: vars(cell)[name] for name in names}) for cell, names in transient
         ]
         self.tape.run_on_host = self._run_on_host
 
-    def _record(
+    def _lift(
         self, tensors: Iterable[Variable], *, is_input: bool = False, host: bool = False
-    ) -> list[RecordedTensor]:
-        found: list[RecordedTensor] = []
+    ) -> list[CapturedTensor]:
+        found: list[CapturedTensor] = []
         for tensor in tensors:
             array = as_memory(tensor)
             if id(array) not in self._by_array:
-                recorded = self.tape.lift(array, is_input=is_input)
-                self._by_array[id(array)] = recorded, is_input, host
-            recorded, *kind = self._by_array[id(array)]
+                lifted = self.tape.lift(array, is_input=is_input)
+                self._by_array[id(array)] = lifted, is_input, host
+            lifted, *kind = self._by_array[id(array)]
             if kind != [is_input, host]:
                 raise PlanError("two of its tensors share memory")
-            found.append(RecordedTensor(tensor, array, recorded))
+            found.append(CapturedTensor(tensor, array, lifted))
         return found
 
     def _run_on_host(self, function: Callable[[], R], /) -> R:
-        for each in self.host:
-            each.tensor._data = each.array
+        for tensor, array, _ in self.host:
+            tensor._data = array
         try:
             return function()
         finally:
-            for each in self.host:
-                each.tensor._data = each.recorded
+            for tensor, _, lifted in self.host:
+                tensor._data = lifted
 
     def replace(self) -> None:
-        """Give each tensor its recorded array."""
-        for each in self._all:
-            each.tensor._data = each.recorded
-        for attributes, own in self._replaced:
-            attributes.update({name: copy.copy(value) for name, value in own.items()})
+        """Give each tensor its captured array."""
+        for tensor, _, lifted in self._all:
+            tensor._data = lifted
+        for attributes, values in self._replaced:
+            attributes.update({name: copy.copy(value) for name, value in values.items()})
 
     def restore(self) -> None:
         """Give each tensor its array back, or the one that the step has given it."""
-        for attributes, own in self._replaced:
-            attributes.update(own)
-        for each in self._all:
-            now = each.tensor._data
-            if now is each.recorded:
-                each.tensor._data = each.array
-            elif now is not each.array and id(each.tensor) not in self.rebound:
-                self.rebound[id(each.tensor)] = each, now
-                each.tensor._data = now.values if isinstance(now, Recorded) else now
+        for attributes, values in self._replaced:
+            attributes.update(values)
+        for item in self._all:
+            now = item.tensor._data
+            if now is item.lifted:
+                item.tensor._data = item.array
+            elif now is not item.array and id(item.tensor) not in self.rebound:
+                self.rebound[id(item.tensor)] = item, now
+                item.tensor._data = now.values if isinstance(now, Captured) else now
 
 
-def run_recorded(
-    step: Callable[[], R], tape: Tape, watch: Watch, recorded: "RecordedTensors | None" = None
+def run_on_tape(
+    step: Callable[[], R], tape: Tape, watch: Watch, captured: "CapturedTensors | None" = None
 ) -> R:
     """Return `step()`, whose array calls are noted, and put everything back.
 
@@ -274,21 +274,21 @@ def run_recorded(
         step: The step.
         tape: The tape.
         watch: What notes the code that runs.
-        recorded: The tensors whose arrays are replaced by recorded ones meanwhile.
+        captured: The tensors whose arrays are replaced by captured ones meanwhile.
     """
 
     def restore() -> None:
         watch.stop()
-        recorder.set(None)
+        current_hooks.set(None)
         tape.closed = True
-        if recorded is not None:
-            recorded.restore()
+        if captured is not None:
+            captured.restore()
 
     try:
         try:
-            recorder.set(tape)
-            if recorded is not None:
-                recorded.replace()
+            current_hooks.set(tape)
+            if captured is not None:
+                captured.replace()
             watch.start()
             return step()
         finally:
@@ -334,9 +334,9 @@ class _ResultEncoder(NamedTuple):
             if id(value) in self.read or id(value) in self.known:
                 return self.known.get(id(value), value)
             data = value._data
-            if type(value) is not Tensor or value._node is not None or type(data) is not Recorded:
+            if type(value) is not Tensor or value._node is not None or type(data) is not Captured:
                 self.tape.refuse("its result is a constant, or a parameter of its own")
-                if isinstance(data, Recorded):
+                if isinstance(data, Captured):
                     value._data = data.values
                 return None
             value._data = data.values
@@ -364,8 +364,8 @@ def _items(container: object) -> list[object]:
 
 def _unsuitable(
     tape: Tape,
-    state: list[RecordedTensor],
-    host: list[RecordedTensor],
+    state: list[CapturedTensor],
+    host: list[CapturedTensor],
     rebound: list[tuple[int, View]],
 ) -> str | None:
     """Return why the calls cannot be replayed; None if they can."""
@@ -373,12 +373,12 @@ def _unsuitable(
     used = written.union(*(reads(entry) for entry in tape.entries))
     if written & tape.inputs:
         return "it writes to an input"
-    if used & {tape.view(each.recorded.values).buffer for each in host}:
+    if used & {tape.view(item.lifted.values).buffer for item in host}:
         return "it computes with a tensor of an optimizer"
     buffers = [view.buffer for _, view in rebound]
     if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
         return "a tensor gets the memory of another"
-    if written & {tape.view(state[i].recorded.values).buffer for i, _ in rebound}:
+    if written & {tape.view(state[i].lifted.values).buffer for i, _ in rebound}:
         return "it writes to a tensor and gives it new memory"
     # An index out of range raises an error, which must come from a complete eager step.
     checked = {view for decision in tape.decisions for view in views_in(decision.operands)}

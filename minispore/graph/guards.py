@@ -141,7 +141,7 @@ class _Holder(Protocol):
     """The class attributes of `Cell` that graph mode reads."""
 
     _transient: ClassVar[tuple[str, ...]]
-    _recorded: ClassVar[frozenset[str] | None]
+    _captured: ClassVar[frozenset[str] | None]
 
 
 def is_cell(value: object) -> TypeGuard[_Holder]:
@@ -453,7 +453,7 @@ class Guards:
         needed: bool,
     ) -> None:
         kind = type(holder) if is_cell(holder) else None
-        recorded, transient = (kind._recorded, kind._transient) if kind else (None, ())
+        captured, transient = (kind._captured, kind._transient) if kind else (None, ())
         if (needed or not host) and hasattr(holder, "__dict__"):
             self._guard_attribute(holder, "__dict__", f"the attributes of {path}")
             self._guard_container(attributes, path)
@@ -468,7 +468,7 @@ class Guards:
                 continue
             if by_user and host:
                 self._guard_binding(vars(holder), name, f"{path}.{name}")
-            is_host = host or (recorded is not None and name not in recorded)
+            is_host = host or (captured is not None and name not in captured)
             self._visit(value, f"{path}.{name}", host=is_host, needed=by_user)
 
     def _visit_tensor(self, tensor: Variable, path: str, *, host: bool) -> None:
@@ -488,7 +488,7 @@ class Guards:
         if not host:
             if attributes.get("_hooks") is not None or hasattr(cell, "bprop"):
                 self._refuse(f"the cell {path} of class {kind.__name__} has a hook or a 'bprop'")
-            if kind._recorded is not None and not _of_package(kind):
+            if kind._captured is not None and not _of_package(kind):
                 self._refuse(f"the optimizer {kind.__name__} is not one of minispore's")
             self._guard_attribute(cell, "__class__", f"the class of {path}")
             if kind._transient:
@@ -548,15 +548,15 @@ class Guards:
         if names := self._names & attributes.keys():
             self._guard_attribute(function, "__dict__", f"the attributes of {path}")
             self._bind(attributes, names, f" of {path}")
-        own = in_package(code)
-        if not own and code not in self._executed:
+        in_minispore = in_package(code)
+        if not in_minispore and code not in self._executed:
             return
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            self._visit_closure(cell, f"'{name}' of {code.co_name}", needed=not own)
+            self._visit_closure(cell, f"'{name}' of {code.co_name}", needed=not in_minispore)
         self._visit((function.__defaults__, function.__kwdefaults__), path)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._guard_attribute(function, name, f"'{name}' of {path}")
-        if own:
+        if in_minispore:
             return
         own_builtins = function.__globals__.get("__builtins__", builtins)
         if own_builtins is not builtins and own_builtins is not vars(builtins):
@@ -594,9 +594,9 @@ class Guards:
             name, operand = instruction.opname, instruction.argval
             is_free = name in ("STORE_DEREF", "DELETE_DEREF") and operand in top.co_freevars
             if name in _REFUSED or is_free:
-                what = _REFUSED.get(name, "assigns the variable")
+                action = _REFUSED.get(name, "assigns the variable")
                 shown = f" '{operand}'" if isinstance(operand, str) else ""
-                self._refuse(f"{_where(code)} {what}{shown}")
+                self._refuse(f"{_where(code)} {action}{shown}")
         hidden = [name for name in code.co_names if name in _READ_BY_TEXT or _is_special(name)]
         if hidden:
             self._refuse(f"{_where(code)} reads '{hidden[0]}'")

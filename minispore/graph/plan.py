@@ -27,7 +27,7 @@ class Plan:
     def __init__(self, capture: Capture) -> None:
         tape, self._guards = capture.tape, capture.guards
         views = {number: view_of(array, number) for number, array in tape.outside.items()}
-        number_of = [tape.view(each.recorded.values).buffer for each in capture.state]
+        number_of = [tape.view(item.lifted.values).buffer for item in capture.state]
         rebound = {number_of[i] for i, _ in capture.rebound}
         copied = rebound | tape.inputs
         outside = {
@@ -37,12 +37,12 @@ class Plan:
         kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.rebound))}
         self.program: Program = Program(tape.entries, tape.sizes, outside, kept)
         array = self.program.array
-        self._inputs = [array(tape.view(each.recorded.values)) for each in capture.inputs]
+        self._inputs = [array(tape.view(item.lifted.values)) for item in capture.inputs]
         self._rebound = [
             (capture.state[i].tensor, array(views[number_of[i]]), array(view))
             for i, view in capture.rebound
         ]
-        self._state_roots = {id(root_of(each.array)): each.array for each in capture.state}
+        self._state_roots = {id(root_of(item.array)): item.array for item in capture.state}
         self._decisions = [
             (decision.test, [*map(self.program.bind, decision.operands)], decision.outcome)
             for decision in tape.decisions
@@ -101,8 +101,8 @@ class Plan:
             raise PlanError("it raises an error", keep=True, numbers=computed) from error
         for call in program.rest:
             call()
-        for advance, own in zip(self._advances, values, strict=True):
-            advance(own)
+        for advance, step_numbers in zip(self._advances, values, strict=True):
+            advance(step_numbers)
         for tensor, _, value in self._rebound:
             tensor._data = value.copy(order="K")
         self.replays += 1

@@ -1,7 +1,7 @@
 """Arrays that note on a tape what is computed with them.
 
-A `Recorded` array holds a numpy array. A function of numpy is called with that array, as in an
-eager step, and the tape notes the call: recording predicts nothing, it looks at the result. If that
+A `Captured` array holds a numpy array. A function of numpy is called with that array, as in an
+eager step, and the tape notes the call: capture predicts nothing, it looks at the result. If that
 is in the memory of a known buffer, it is a view; every other result is a new buffer.
 """
 
@@ -17,7 +17,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from minispore.engine.array import _numpy
-from minispore.engine.array.capture_hooks import N, Numbers, recorder
+from minispore.engine.array.capture_hooks import N, Numbers, current_hooks
 from minispore.engine.array.device import register_host_arrays
 from minispore.engine.array.protocol import NAMES, Array, Namespace
 from minispore.graph.program import Entry, HostNumber, Memory, View
@@ -100,8 +100,8 @@ class Tape:
 
     # Arrays.
 
-    def lift(self, array: Memory, *, is_input: bool) -> "Recorded":
-        """Return an array from outside of the step as a recorded one."""
+    def lift(self, array: Memory, *, is_input: bool) -> "Captured":
+        """Return an array from outside of the step as a captured one."""
         number = -1 - len(self.outside)
         low, high = byte_bounds(array)
         if any(
@@ -114,7 +114,7 @@ class Tape:
         if is_input:
             self.inputs.add(number)
         self._know(array, number, lambda: array)
-        return Recorded(self, array)
+        return Captured(self, array)
 
     def _know(self, array: Memory, number: int, owner: Callable[[], object]) -> None:
         low, high = byte_bounds(array)
@@ -137,7 +137,7 @@ class Tape:
         return None
 
     def view(self, array: Memory) -> View:
-        """Return the view that a recorded array is."""
+        """Return the view that a captured array is."""
         buffer = self._find(array)
         if buffer is None:
             raise RuntimeError("a recorded array has no buffer")
@@ -145,7 +145,7 @@ class Tape:
 
     def operand(self, value: object) -> object:
         """Return an operand with views in place of arrays."""
-        if isinstance(value, Recorded):
+        if isinstance(value, Captured):
             return self.view(value.values)
         return map_items(self.operand, value)
 
@@ -161,7 +161,7 @@ class Tape:
         options: dict[str, object],
         *,
         out: bool = False,
-    ) -> "Recorded":
+    ) -> "Captured":
         """Call a function that returns an array, and note the call unless the result is a view.
 
         Args:
@@ -172,17 +172,17 @@ class Tape:
         """
         result = function(*unwrapped(operands), **_unwrapped_options(options))
         if self.closed:
-            return cast("Recorded", result)
+            return cast("Captured", result)
         if threading.get_ident() != self._thread:
             self.refuse("another thread computes with its tensors")
-        if any(isinstance(value, Recorded) for value in options.values()):
+        if any(isinstance(value, Captured) for value in options.values()):
             self.refuse("a keyword argument of a function of numpy is a tensor")
         if not isinstance(result, np.ndarray | np.generic):
             self.refuse(f"'{getattr(function, '__name__', function)}' returns no array")
         array = np.asarray(result)
         if self._find(array) is None:
             self._note_result(function, operands, options, array, "out" if out else "copy")
-        return Recorded(self, array)
+        return Captured(self, array)
 
     def new(
         self, function: Callable[..., object] | None, operands: tuple[object, ...], array: Memory
@@ -194,7 +194,7 @@ class Tape:
             self._know(array, len(self.sizes) - len(self.outside), ref(root_of(array)))
         else:
             self._note_result(function, operands, {}, array, "copy")
-        return Recorded(self, array)
+        return Captured(self, array)
 
     def _note_result(
         self,
@@ -221,7 +221,7 @@ class Tape:
     ) -> object:
         """Call a function that writes its result to `out`."""
         function(*unwrapped(operands), **_unwrapped_options(options), out=_unwrapped(out))
-        if any(isinstance(value, Recorded) for value in options.values()):
+        if any(isinstance(value, Captured) for value in options.values()):
             self.refuse("a keyword argument of a function of numpy is a tensor")
         if self._is_written(out):
             noted, view = self._operands(operands), self.view(out.values)
@@ -234,11 +234,11 @@ class Tape:
         if self._is_written(operands[0]):
             self.entries.append(Entry(function, self._operands(operands), {}, None, "in_place"))
 
-    def _is_written(self, out: object) -> "TypeGuard[Recorded]":
+    def _is_written(self, out: object) -> "TypeGuard[Captured]":
         """Return whether a write to `out` is noted."""
-        if not isinstance(out, Recorded):
+        if not isinstance(out, Captured):
             self.refuse("it writes to an array of unknown origin")
-        return isinstance(out, Recorded) and not self.closed
+        return isinstance(out, Captured) and not self.closed
 
     # The host; see `minispore.engine.array.capture_hooks`.
 
@@ -284,7 +284,7 @@ class Tape:
         if not self.outside:
             return array
         self._note_result(draw, (), {}, array, "copy", is_live=True)
-        return Recorded(self, array)
+        return Captured(self, array)
 
     def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
         """Return the decision; a replay takes it before the step, so it must be on inputs."""
@@ -355,7 +355,7 @@ def root_of(array: object) -> object:
 
 
 def unwrapped(operands: tuple[object, ...]) -> tuple[object, ...]:
-    """Return operands with recorded arrays replaced by numpy's."""
+    """Return operands with captured arrays replaced by numpy's."""
     return tuple(map(_unwrapped, operands))
 
 
@@ -364,12 +364,12 @@ def _unwrapped_options(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def _unwrapped(value: object) -> object:
-    if isinstance(value, Recorded):
+    if isinstance(value, Captured):
         return value.values
     return value.value if isinstance(value, HostNumber) else map_items(_unwrapped, value)
 
 
-class Recorded(NDArrayOperatorsMixin):
+class Captured(NDArrayOperatorsMixin):
     """A numpy array whose use is noted on a tape.
 
     Args:
@@ -415,12 +415,12 @@ class Recorded(NDArrayOperatorsMixin):
 
     def _refused(
         self,
-        what: str,
+        name: str,
         function: Callable[..., object],
         args: tuple[object, ...],
         kwargs: dict[str, object],
     ) -> object:
-        self.tape.refuse(f"it calls numpy's {what}")
+        self.tape.refuse(f"it calls numpy's {name}")
         return function(*unwrapped(args), **_unwrapped_options(kwargs))
 
     # What rules and operations use of an array.
@@ -456,37 +456,37 @@ class Recorded(NDArrayOperatorsMixin):
         return self.values.flags
 
     @property
-    def mT(self) -> "Recorded":  # noqa: N802 (numpy's name)
+    def mT(self) -> "Captured":  # noqa: N802 (numpy's name)
         """The transposed matrices."""
-        return Recorded(self.tape, self.values.mT)
+        return Captured(self.tape, self.values.mT)
 
-    def reshape(self, *shape: object) -> "Recorded":
+    def reshape(self, *shape: object) -> "Captured":
         """Return the elements in another shape."""
         return self.tape.call(np.ndarray.reshape, (self, *shape), {})
 
-    def copy(self) -> "Recorded":
+    def copy(self) -> "Captured":
         """Return a copy."""
         return self.tape.call(np.ndarray.copy, (self,), {})
 
-    def astype(self, dtype: object) -> "Recorded":
+    def astype(self, dtype: object) -> "Captured":
         """Return a copy in another type."""
         return self.tape.call(np.ndarray.astype, (self, dtype), {})
 
-    def __pow__(self, other: object) -> "Recorded":
+    def __pow__(self, other: object) -> "Captured":
         if isinstance(other, int | float):
             return self.tape.call(_numpy.power_of, (self, other), {})
-        power: Recorded = super().__pow__(other)
+        power: Captured = super().__pow__(other)
         return power
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def __iter__(self) -> Iterator["Recorded"]:
+    def __iter__(self) -> Iterator["Captured"]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: object) -> "Recorded":
+    def __getitem__(self, index: object) -> "Captured":
         items = as_tuple(index)
-        if any(isinstance(item, Recorded) and item.dtype == np.bool_ for item in items):
+        if any(isinstance(item, Captured) and item.dtype == np.bool_ for item in items):
             self.tape.refuse("a shape depends on values")
         return self.tape.call(operator.getitem, (self, index), {})
 
@@ -545,7 +545,7 @@ def _fills(name: str, value: int) -> Callable[[object], object]:
 
 def _tape() -> Tape:
     """Return the tape of this thread's step; a closed one if it is not captured."""
-    tape = recorder.get()
+    tape = current_hooks.get()
     return tape if isinstance(tape, Tape) else _CLOSED
 
 
@@ -558,7 +558,7 @@ def _empty(shape: tuple[int, ...], dtype: "np.dtype[np.generic]") -> object:
 
 
 def _asarray(value: object, /, dtype: "np.dtype[np.generic] | None" = None) -> object:
-    if not isinstance(value, Recorded):
+    if not isinstance(value, Captured):
         return np.asarray(value, dtype)
     return value if dtype is None or dtype == value.dtype else value.astype(dtype)
 
@@ -567,15 +567,15 @@ def _assign(destination: object, index: object, value: object, /) -> None:
     _tape().call_on(_numpy.assign, (destination, index, value))
 
 
-def _getitem(x: Recorded, /, *, index: tuple[object, ...]) -> Recorded:
-    is_mask = any(isinstance(item, Recorded) and item.dtype == np.bool_ for item in index)
+def _getitem(x: Captured, /, *, index: tuple[object, ...]) -> Captured:
+    is_mask = any(isinstance(item, Captured) and item.dtype == np.bool_ for item in index)
     if is_mask or _numpy.is_basic(index):
         return x[index]
     return _tape().call(_numpy.getitem_at, (x, index), {})
 
 
 def _scatter_add(
-    values: Recorded, /, *, index: tuple[object, ...], shape: tuple[int, ...]
+    values: Captured, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> object:
     if not _numpy.is_basic(index):
         return _tape().call(_numpy.scatter_at, (values, index, shape), {})
@@ -590,7 +590,7 @@ def _unfold(x: object, /, **options: object) -> object:
     return _tape().call(_numpy.unfold, (x,), options)
 
 
-def _fold(x: Recorded, /, **options: object) -> object:
+def _fold(x: Captured, /, **options: object) -> object:
     return _fold_with(LIBRARY, x, **options)
 
 
@@ -611,7 +611,7 @@ LIBRARY = SimpleNamespace(
         "fold": _fold,
         "zeros_like": _fills("zeros_like", 0),
         "ones_like": _fills("ones_like", 1),
-        "to_host": Recorded.read,
+        "to_host": Captured.read,
     }
 )
-register_host_arrays(Recorded, cast("Namespace[Array]", LIBRARY))
+register_host_arrays(Captured, cast("Namespace[Array]", LIBRARY))

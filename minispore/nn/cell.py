@@ -113,7 +113,7 @@ class Cell(HooksMixin):
     # For graph mode: attributes that a step replaces, and those whose tensors are operands of array
     # calls (None for all).
     _transient: ClassVar[tuple[str, ...]] = ()
-    _recorded: ClassVar[frozenset[str] | None] = None
+    _captured: ClassVar[frozenset[str] | None] = None
     # For a resume, which compares the others: attributes that follow from others (as names of
     # parameters do), are described otherwise, or have no effect on a call.
     _not_compared: ClassVar[tuple[str, ...]] = (

@@ -53,10 +53,10 @@ class WindowGeometry(NamedTuple):
 
     def with_same_padding(self, length: int) -> WindowGeometry:
         """Return the geometry padded to ⌈length / stride⌉ windows, with an odd element after."""
-        around = max(
+        padding = max(
             (-(-length // self.stride) - 1) * self.stride + self.effective_kernel_size - length, 0
         )
-        return self._replace(pad_before=around // 2, pad_after=around - around // 2)
+        return self._replace(pad_before=padding // 2, pad_after=padding - padding // 2)
 
     def with_ceil_mode(self, length: int) -> WindowGeometry:
         """Return the geometry padded to one more window, if it begins inside the padded axis."""
@@ -144,10 +144,10 @@ def as_pair(
 def check_output_length(window: WindowGeometry, length: int, name: str) -> None:
     """Raise ValueError if no window fits into an axis."""
     if window.output_length(length) < 1:
-        around = window.pad_before + window.pad_after
+        padding = window.pad_before + window.pad_after
         raise ValueError(
             f"For '{caller()}', the padded {name} of the input, "
-            f"{length} + {around}, must hold a window of {window.effective_kernel_size}."
+            f"{length} + {padding}, must hold a window of {window.effective_kernel_size}."
         )
 
 

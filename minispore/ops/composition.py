@@ -280,7 +280,7 @@ def _map(function: Callable[..., Any], args: Sequence[object], *, deep: bool = T
     if len({None if items is None else len(items) for items in listed}) > 1:
         raise ValueError(
             "For 'HyperMap', the arguments must be of equal lengths, "
-            f"but got {', '.join(describe_value(each) for each in args)}."
+            f"but got {', '.join(describe_value(arg) for arg in args)}."
         )
     columns = [items for items in listed if items is not None]
     rows = zip(*columns, strict=True)

@@ -77,9 +77,9 @@ def conv2d(
             f"MindSpore, but got {padding}: nn.Conv2d takes four, and so does ops.pad."
         )
     high, wide = as_pair(padding, "padding", low=0, lists=True)
-    around = (high, high, wide, wide)
-    check_padding(pad_mode, around)
-    return conv2d_unchecked(input, weight, bias, steps, pad_mode, around, spreads, groups)
+    pads = (high, high, wide, wide)
+    check_padding(pad_mode, pads)
+    return conv2d_unchecked(input, weight, bias, steps, pad_mode, pads, spreads, groups)
 
 
 def check_padding(pad_mode: object, padding: Padding) -> None:
@@ -157,8 +157,8 @@ def conv2d_transpose_unchecked(
     windows: list[WindowGeometry] = []
     lengths: list[int] = []
     for i, count in enumerate(x.shape[2:]):
-        around = padding[2 * i : 2 * i + 2]
-        window = WindowGeometry(w.shape[2 + i], stride[i], dilation[i], *around)
+        pads = padding[2 * i : 2 * i + 2]
+        window = WindowGeometry(w.shape[2 + i], stride[i], dilation[i], *pads)
         length = (count - 1) * stride[i] + window.effective_kernel_size
         if pad_mode == "same":
             length = count * stride[i]
@@ -166,7 +166,7 @@ def conv2d_transpose_unchecked(
         elif pad_mode == "valid":
             length = max(length, count * stride[i])
         else:
-            length -= sum(around)
+            length -= sum(pads)
         if length < 0 or not count:
             raise ValueError(
                 f"For '{caller()}', the argument 'padding' must cut off no more than there is, but "

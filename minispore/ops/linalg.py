@@ -139,14 +139,14 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
     return _product_of_axes(mat, vec, "mat", "vec", 2, 1)
 
 
-def _product_of_axes(x: Tensor, y: Tensor, left: str, right: str, m: int, n: int) -> Tensor:
-    check_tensor(x, left)
-    check_tensor(y, right)
+def _product_of_axes(x: Tensor, y: Tensor, x_name: str, y_name: str, m: int, n: int) -> Tensor:
+    check_tensor(x, x_name)
+    check_tensor(y, y_name)
     if (x.ndim, y.ndim) != (m, n) or x.shape[-1] != y.shape[0]:
         raise ValueError(
-            f"For '{caller()}', '{left}' and '{right}' must have {m} and {n} axes and the last "
-            f"length of '{left}' must be the first of '{right}', but the shapes are {x.shape} and "
-            f"{y.shape}."
+            f"For '{caller()}', '{x_name}' and '{y_name}' must have {m} and {n} axes and the last "
+            f"length of '{x_name}' must be the first of '{y_name}', but the shapes are {x.shape} "
+            f"and {y.shape}."
         )
     return matmul(*promote_operands(x, y))
 
@@ -548,18 +548,18 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input_x, mat2, "input_x", "mat2")
 
 
-def _bmm(x: Tensor, y: Tensor, left: str, right: str) -> Tensor:
-    check_tensor(x, left)
-    check_tensor(y, right)
+def _bmm(x: Tensor, y: Tensor, x_name: str, y_name: str) -> Tensor:
+    check_tensor(x, x_name)
+    check_tensor(y, y_name)
     if min(x.ndim, y.ndim) < 2 or x.shape[:-2] != y.shape[:-2]:
         raise ValueError(
-            f"For '{caller()}', '{left}' and '{right}' must be stacks of as many matrices, "
+            f"For '{caller()}', '{x_name}' and '{y_name}' must be stacks of as many matrices, "
             f"but the shapes are {x.shape} and {y.shape}."
         )
     if x.shape[-1] != y.shape[-2]:
         raise ValueError(
-            f"For '{caller()}', the last length of '{left}' must be the last but one of '{right}', "
-            f"but the shapes are {x.shape} and {y.shape}."
+            f"For '{caller()}', the last length of '{x_name}' must be the last but one of "
+            f"'{y_name}', but the shapes are {x.shape} and {y.shape}."
         )
     return apply2(rules.matmul, *promote_operands(x, y))
 

@@ -335,12 +335,12 @@ def _replace_chief_only(items: Sequence[Callback], flat: Sequence[Callback]) -> 
     process must have equally many in the same order. A callback that `configure_callbacks` added is
     replaced by the one that the callbacks of this process add, or by a placeholder.
     """
-    own: list[Callback] = []
+    callbacks: list[Callback] = []
     for item in items:
-        own += item.callbacks if isinstance(item, CallbackManager) else [item]
-    local = [_placeholder_for(item) if item.chief_only else item for item in own]
+        callbacks += item.callbacks if isinstance(item, CallbackManager) else [item]
+    local = [_placeholder_for(item) if item.chief_only else item for item in callbacks]
     added_locally = {type(item): item for item in flatten_callbacks(local) if item not in local}
-    added = [item for item in flat if item not in own]
+    added = [item for item in flat if item not in callbacks]
     return [*(added_locally.get(type(item)) or _placeholder_for(item) for item in added), *local]
 
 

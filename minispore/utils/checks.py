@@ -636,12 +636,12 @@ def _range_error(
     return value_error(value, name, f"be {expected}", function=function)
 
 
-def check_unmasked(values: object, what: str) -> None:
+def check_unmasked(values: object, subject: str) -> None:
     """Raise ValueError if `values` is an array of numpy with masked elements.
 
     Args:
         values: Any object.
-        what: The beginning of the message: the function and the argument.
+        subject: The beginning of the message: the function and the argument.
 
     Raises:
         ValueError: Elements are masked, which a conversion to another array ignores.
@@ -654,6 +654,6 @@ def check_unmasked(values: object, what: str) -> None:
     array = values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ValueError(
-            f"{what} must have no masked elements, but got {describe_value(array)}: replace them "
-            "with its method 'filled'."
+            f"{subject} must have no masked elements, but got {describe_value(array)}: replace "
+            "them with its method 'filled'."
         )

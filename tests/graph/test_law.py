@@ -37,7 +37,7 @@ from minispore import Parameter, Tensor, nn, ops
 from minispore._cli.tutorial import Network
 from minispore.common.initializer import Normal
 from minispore.engine.array import is_ndarray
-from minispore.engine.array.capture_hooks import recorder
+from minispore.engine.array.capture_hooks import current_hooks
 from minispore.engine.graph import in_record_block, is_recording, record
 from minispore.graph import cache, capture, plan
 from minispore.graph.guards import Guards
@@ -1350,7 +1350,7 @@ def test_interrupts_leave_nothing_behind(mode: int) -> None:
 
     def is_left_behind(step: nn.TrainOneStepCell) -> list[object]:
         return [
-            recorder.get(),
+            current_hooks.get(),
             is_recording(),
             in_record_block(),
             not gc.isenabled(),

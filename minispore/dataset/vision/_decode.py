@@ -47,12 +47,12 @@ class Decode(Transform):
         return np.stack([decode_image(row, "For 'Decode', the input") for row in block])
 
 
-def decode_image(content: UInt8Array, what: str) -> UInt8Array:
+def decode_image(content: UInt8Array, subject: str) -> UInt8Array:
     """Return the pixels (height, width, 3) of the content of an image file.
 
     Args:
         content: The bytes of the file.
-        what: What is decoded, for messages.
+        subject: What is decoded, for messages.
 
     Raises:
         ImportError: If Pillow is missing.
@@ -70,4 +70,4 @@ def decode_image(content: UInt8Array, what: str) -> UInt8Array:
     except MemoryError:
         raise
     except Exception as error:  # Pillow raises errors of many types for damaged files
-        raise RuntimeError(f"{what} cannot be decoded as an image.") from error
+        raise RuntimeError(f"{subject} cannot be decoded as an image.") from error

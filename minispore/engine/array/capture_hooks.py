@@ -1,7 +1,7 @@
 """What the host computes again in each step: numbers, random values and decisions on data.
 
-Eager steps call these functions through to their arguments. A step that is being captured has a
-`Recorder`, which notes the calls, so that a replay repeats them.
+Eager steps call these functions through to their arguments. A step that is being captured has
+`CaptureHooks`, which note the calls, so that a replay repeats them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ N = TypeVar("N", bound=Numbers)
 R = TypeVar("R")
 
 
-class Recorder(Protocol):
-    """What records the step of this thread."""
+class CaptureHooks(Protocol):
+    """What captures the step of this thread."""
 
     def host_numbers(self, compute: Callable[[], N]) -> N:
         """Return the numbers, which a replay computes again."""
@@ -64,7 +64,7 @@ class CapturedSteps(Protocol):
 # Defined by a package above, which is imported when the name is first used.
 StepCache: Callable[[], CapturedSteps]
 
-recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+current_hooks: ContextVar[CaptureHooks | None] = ContextVar("current_hooks", default=None)
 
 
 def host_numbers(compute: Callable[[], N]) -> N:
@@ -73,7 +73,7 @@ def host_numbers(compute: Callable[[], N]) -> N:
     Args:
         compute: Returns the numbers, without side effects.
     """
-    current = recorder.get()
+    current = current_hooks.get()
     return compute() if current is None else current.host_numbers(compute)
 
 
@@ -84,7 +84,7 @@ def commit_numbers(advance: Callable[[N], None], numbers: N) -> None:
         advance: Its argument are the numbers of this step.
         numbers: What `host_numbers` has returned.
     """
-    current = recorder.get()
+    current = current_hooks.get()
     if current is None:
         advance(numbers)
     else:
@@ -98,7 +98,7 @@ def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Arr
         draw: Returns a new numpy array, of the same shape and type in each step.
         like: An array on the device of the result; None for the current device.
     """
-    current = recorder.get()
+    current = current_hooks.get()
     if current is not None:
         return current.host_values(draw)
     return from_host(draw()) if like is None else to_device_of(draw(), like)
@@ -111,7 +111,7 @@ def host_branch(test: Callable[..., bool], *arrays: Array) -> bool:
         test: A function of arrays without side effects.
         *arrays: The arrays whose elements it reads.
     """
-    current = recorder.get()
+    current = current_hooks.get()
     return test(*arrays) if current is None else current.host_branch(test, arrays)
 
 
@@ -123,7 +123,7 @@ def host_check(check: Callable[..., None], *arrays: Array) -> None:
             name for its error.
         *arrays: The arrays whose elements it reads.
     """
-    current = recorder.get()
+    current = current_hooks.get()
     if current is None:
         check(*arrays)
     else:

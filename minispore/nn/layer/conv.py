@@ -140,7 +140,7 @@ class Conv1d(_Conv):
     ) -> None:
         width = check_int(kernel_size, "kernel_size", low=1)
         step = check_int(stride, "stride", low=1)
-        around = check_int(padding, "padding", low=0)
+        pad = check_int(padding, "padding", low=0)
         spread = check_int(dilation, "dilation", low=1)
         if isinstance(weight_init, Tensor):
             if weight_init.ndim != 3:
@@ -155,7 +155,7 @@ class Conv1d(_Conv):
             (1, width),
             (1, step),
             pad_mode,
-            (0, 0, around, around),
+            (0, 0, pad, pad),
             (1, spread),
             group,
             has_bias,

@@ -213,7 +213,7 @@ class Optimizer(Cell):
 
     _transient = ("_tiles",)
     # The other attributes are read by `_numbers` and `_advance`, which run in each step.
-    _recorded = frozenset({"parameters", "_states"})
+    _captured = frozenset({"parameters", "_states"})
     _not_compared = ("parameters", "_initial_arguments", "_rates", "_decays", "_states", "_done")
 
     # Whether weights are multiplied by 1 - learning rate * decay, in place of the decay's addition

@@ -333,7 +333,7 @@ class ModelCheckpoint(Callback):
 
     def state_dict(self) -> dict[str, object]:
         """Return the file names, the retained files, and the seconds since the last saves."""
-        kept, now = self._last_kept_time, time.monotonic()
+        kept_time, now = self._last_kept_time, time.monotonic()
         config = self._config
         counts_time = config.save_checkpoint_seconds or config.keep_checkpoint_per_n_minutes
         return {
@@ -345,7 +345,7 @@ class ModelCheckpoint(Callback):
             "saved_step": self._saved_step,
             # 0 if the policy counts only steps, so that the training state is deterministic.
             "since_saved": now - self._saved_time if counts_time else 0.0,
-            "since_kept": None if kept is None else now - kept,
+            "since_kept": None if kept_time is None else now - kept_time,
         }
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -361,8 +361,8 @@ class ModelCheckpoint(Callback):
         ]
         saved_step = read_field(state, "saved_step", int)
         since_saved = read_field(state, "since_saved", float)
-        kept = state.get("since_kept") is not None
-        since_kept = read_field(state, "since_kept", float) if kept else None
+        was_kept = state.get("since_kept") is not None
+        since_kept = read_field(state, "since_kept", float) if was_kept else None
         if isinstance(self._base_prefix, str):
             self._prefix = saved_run_prefix(state, self._base_prefix)
         now = time.monotonic()

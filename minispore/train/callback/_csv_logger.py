@@ -74,7 +74,7 @@ class CSVLogger(StatefulMixin, Callback):
             self._write()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Record the loss."""
+        """Add the loss to the mean of the next row, and the row if it is due."""
         params = run_context.original_args()
         loss = as_array(first_output(params.net_outputs))
         self._total_loss += float("nan") if loss is None else float(loss.mean())

@@ -1,4 +1,4 @@
-"""History: record the output and the metrics of each epoch."""
+"""History: the output and the metrics of each epoch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +11,14 @@ from minispore.utils.curves import plot_curves
 
 
 class History(Callback):
-    """Record the output of the network, which is the loss, and the metrics of each epoch.
+    """Store the output of the network, which is the loss, and the metrics of each epoch.
 
-    If the network has several outputs, the first is recorded; if that has several elements, their
+    If the network has several outputs, the first is stored; if that has several elements, their
     mean, with the digits of its dtype. In `Model.fit` the evaluation of an epoch appends a number
-    to the list of each metric. In `Model.eval` the output of the last batch is recorded.
+    to the list of each metric. In `Model.eval` the output of the last batch is stored.
 
-    An epoch that a stop has interrupted is recorded with its last output; when the training is
-    resumed, the record of the complete epoch replaces it.
+    An epoch that a stop has interrupted is stored with its last output; when the training is
+    resumed, the output of the complete epoch replaces it.
 
     Attributes:
         epoch: ``{"epoch": [1, 2, …]}``, the epochs of the latest run; None before the first run.
@@ -60,9 +60,9 @@ class History(Callback):
         self.epoch = {"epoch": []}
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Record the output and the metrics of the epoch."""
+        """Store the output and the metrics of the epoch."""
         params = run_context.original_args()
-        self._record(params)
+        self._add_output(params)
         results = params.metrics if "metrics" in params else {}
         for name, value in results.items():
             self.history.setdefault(name, []).append(value)
@@ -73,9 +73,9 @@ class History(Callback):
             self.epoch = {"epoch": []}
 
     def on_eval_epoch_end(self, run_context: RunContext) -> None:
-        """Record the output in `Model.eval`; in `fit`, `on_train_epoch_end` does."""
+        """Store the output in `Model.eval`; in `fit`, `on_train_epoch_end` does."""
         if _is_standalone_eval(run_context):
-            self._record(run_context.original_args())
+            self._add_output(run_context.original_args())
 
     def state_dict(self) -> dict[str, object]:
         """Return copies of all lists."""
@@ -93,7 +93,7 @@ class History(Callback):
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 
-    def _record(self, params: InternalCallbackParam) -> None:
+    def _add_output(self, params: InternalCallbackParam) -> None:
         if self.epoch is None:
             self.epoch = {"epoch": []}
         self.epoch["epoch"].append(params.cur_epoch_num if "cur_epoch_num" in params else 1)

@@ -206,9 +206,9 @@ class SummaryCollector(Callback):
             record.close()
 
     def state_dict(self) -> dict[str, object]:
-        """Return the checkpoints for landscapes, after writing recorded values to the disk.
+        """Return the checkpoints for landscapes, after writing all values to the disk.
 
-        They must be on the disk, since a run that is resumed from this state does not record them
+        They must be on the disk, since a run that is resumed from this state does not write them
         again.
         """
         if self._record is not None:
@@ -259,7 +259,7 @@ class SummaryCollector(Callback):
         kinds = self._kinds(step)
         if kinds:
             record = self._open()
-            # Evaluations, which are not recorded, call the same network.
+            # Evaluations, whose values are not written, call the same network.
             record.subscribe(())
             if kinds != _TENSORS:
                 self._add_values(record, params)
@@ -303,7 +303,7 @@ class SummaryCollector(Callback):
             record.record(params.cur_step_num)
 
     def _open(self) -> SummaryRecord:
-        """Return the record of this run, also in custom loops that do not enter callbacks."""
+        """Return this run's `SummaryRecord`, also in custom loops that do not enter callbacks."""
         if self._record is None:
             self._record = SummaryRecord(
                 self._folder,

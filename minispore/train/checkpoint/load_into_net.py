@@ -83,10 +83,8 @@ def load_param_into_net(
     if targets and not sources:
         reason = "it has no parameters"
         if values:
-            own = next(iter(targets))
-            reason = (
-                f"no name in it, such as {next(iter(values))!r}, is one of 'net', such as {own!r}"
-            )
+            given, wanted = next(iter(values)), next(iter(targets))
+            reason = f"no name in it, such as {given!r}, is one of 'net', such as {wanted!r}"
         warn_at_caller(
             f"For 'load_param_into_net', nothing was loaded from 'parameter_dict': {reason}."
         )

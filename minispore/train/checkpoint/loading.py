@@ -145,10 +145,10 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
         )
     background.wait_for(path)
     if not os.path.isfile(path):
-        what = "does not exist"
+        problem = "does not exist"
         if os.path.exists(path):
-            what = "is a folder" if os.path.isdir(path) else "is not a regular file"
-        raise ValueError(f"For '{caller()}', the checkpoint file '{path}' {what}.")
+            problem = "is a folder" if os.path.isdir(path) else "is not a regular file"
+        raise ValueError(f"For '{caller()}', the checkpoint file '{path}' {problem}.")
     with open_checkpoint(path, format_) as (file, locations, has_crc):
         if "" in locations:
             raise WireError("it has a value without a name")

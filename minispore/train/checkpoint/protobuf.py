@@ -51,12 +51,12 @@ def varint(value: int) -> bytes:
         return bytes((value & 0x7F | 0x80, value >> 7))
     if not -(2**63) <= value <= _UINT64:
         raise WireError(f"{value} does not fit in 64 bits")
-    rest = value & _UINT64
+    bits = value & _UINT64
     out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
+    while bits > 0x7F:
+        out.append(bits & 0x7F | 0x80)
+        bits >>= 7
+    out.append(bits)
     return bytes(out)
 
 

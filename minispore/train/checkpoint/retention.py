@@ -63,8 +63,8 @@ class RetainedFiles:
         path = os.path.abspath(path)
         del self._paths[path]
         with self._lock:
-            kept = any(path in other._paths for other in self._all)
-        if not kept:
+            shared = any(path in other._paths for other in self._all)
+        if not shared:
             # The user may have removed or moved it.
             with suppress(FileNotFoundError):
                 os.unlink(path)

@@ -107,8 +107,8 @@ def save_checkpoint(
         values = {name: value for name, value in values.items() if choice_func(name)}
     path = os.fspath(ckpt_file_name)
     if not path or os.path.isdir(path):
-        what = "The checkpoint file's name is that of a folder"
-        raise IsADirectoryError(errno.EISDIR, what, path or ".")
+        message = "The checkpoint file's name is that of a folder"
+        raise IsADirectoryError(errno.EISDIR, message, path or ".")
     path = path if path.endswith(f".{format}") else f"{path}.{format}"
     # Before the arrays are copied, so that there is at most one set of copies.
     background.wait()

@@ -138,7 +138,7 @@ class SupportsState(Protocol):
 
     Examples:
         >>> from minispore.train import History, LossMonitor, TimeMonitor
-        >>> [isinstance(each, SupportsState) for each in (History(), LossMonitor(), TimeMonitor())]
+        >>> [isinstance(x, SupportsState) for x in (History(), LossMonitor(), TimeMonitor())]
         [True, True, False]
     """
 

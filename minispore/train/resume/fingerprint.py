@@ -116,14 +116,14 @@ class _Walk:
         self._seen: dict[int, tuple[object, str]] = {}
         self._classes: dict[str, list[type]] = {}
         self._trained: set[int] = set()
-        self._restored: set[int] = {id(each) for each in _GLOBAL_GENERATORS}
+        self._restored: set[int] = {id(generator) for generator in _GLOBAL_GENERATORS}
         for name, root in roots.items():
             if is_a(root, Cell):
                 for _, cell in root.cells_and_names():
                     self._trained.add(id(cell))
-                    self._restored |= {id(each) for _, each in cell._own_parameters()}
+                    self._restored |= {id(parameter) for _, parameter in cell._own_parameters()}
             elif is_a(root, Dataset):
-                self._restored |= {id(each) for each in stateful_objects(root._node)}
+                self._restored |= {id(item) for item in stateful_objects(root._node)}
             elif name == "train_dataset" and hasattr(type(root), "load_state_dict"):
                 self._restored.add(id(root))
 
@@ -312,7 +312,7 @@ class _Walk:
             return f"{kind.__module__}.{name}", self._replaced(kind)
         bases = ", ".join(base.__qualname__ for base in kind.__bases__ if base is not object)
         outer = [*kind.__bases__, type(kind)]
-        parents = [(self._class_name(each), each) for each in outer if is_user_class(each)]
+        parents = [(self._class_name(parent), parent) for parent in outer if is_user_class(parent)]
         members = ((f"{name}.{key}", item) for key, item in _members(kind))
         return f"class {name}({bases})" if bases else f"class {name}", (
             *members,
@@ -344,7 +344,7 @@ class _Walk:
         """Return the name of a class, with a number if another class has it."""
         name = name_of(kind)
         classes = self._classes.setdefault(name, [])
-        numbers = [i for i, each in enumerate(classes) if each is kind]
+        numbers = [i for i, other in enumerate(classes) if other is kind]
         number = numbers[0] if numbers else len(classes)
         if not numbers:
             classes.append(kind)
@@ -386,7 +386,7 @@ def _members(kind: type) -> Iterator[tuple[str, object]]:
             yield name, member.__func__
         elif type(member) is property:
             accessors = {name: member.fget, f"{name}.set": member.fset, f"{name}.del": member.fdel}
-            yield from ((key, each) for key, each in accessors.items() if each is not None)
+            yield from ((key, method) for key, method in accessors.items() if method is not None)
         elif is_a(member, FunctionType) or not (name[:2] == name[-2:] == "__"):
             yield name, member
 
@@ -460,7 +460,7 @@ def _entries(item: object, *, of_dict: bool) -> Mapping[str, object]:
         return vars(item)
     kinds: tuple[type, ...] = type(item).__mro__
     state = None if type in kinds or FunctionType in kinds else state_of(item)
-    names = {name for each in kinds if each is not object for name in vars(each)}
+    names = {name for kind in kinds if kind is not object for name in vars(kind)}
     if state is None or "__getattribute__" in names:
         return {}
-    return {name: each for name, each in state.attributes.items() if name not in names}
+    return {name: value for name, value in state.attributes.items() if name not in names}

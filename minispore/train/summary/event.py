@@ -128,7 +128,7 @@ class Value(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A record of an event file.
+    """One event of an event file.
 
     Attributes:
         wall_time: The time of the event, in seconds since 1970.

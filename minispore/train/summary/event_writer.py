@@ -27,7 +27,7 @@ _lock: Final = fork_safe_lock()
 
 
 class EventFileNames:
-    """Unique paths for the files of a record.
+    """Unique paths for the files of a `SummaryRecord`.
 
     Attributes:
         mindspore: MindSpore's event file.
@@ -134,7 +134,7 @@ class RecordWriter:
 
 
 class EventFileWriter:
-    """The files of one record: values for MindSpore and TensorBoard, graph and lineage."""
+    """The files of a `SummaryRecord`: values for MindSpore and TensorBoard, graph and lineage."""
 
     def __init__(self, names: EventFileNames, limit: int | None) -> None:
         paths = names.mindspore, names.tensorboard, names.graph, names.lineage

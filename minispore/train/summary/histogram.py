@@ -78,8 +78,8 @@ def _histograms_of_rows(rows: _Floats) -> list[Histogram]:
         return [_degenerate_buckets(rows[0])]
     numbers = zip(*(a.tolist() for a in (lows, highs, totals, squares)), strict=True)
     return [
-        Histogram(edges, counts, rows.shape[1], 0, 0, 0, *rest)
-        for (edges, counts), rest in zip(
+        Histogram(edges, counts, rows.shape[1], 0, 0, 0, *statistics)
+        for (edges, counts), statistics in zip(
             _equal_width_buckets(rows, lows, highs, scales), numbers, strict=True
         )
     ]

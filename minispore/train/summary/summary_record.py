@@ -1,6 +1,6 @@
 """SummaryRecord: write values of a training into files that TensorBoard and MindInsight show.
 
-The program passes values to the record and continues. Images, histograms and files are made later,
+The program passes values to the object and continues. Images, histograms and files are made later,
 for a few steps at a time.
 """
 
@@ -69,7 +69,7 @@ _Values: TypeAlias = dict[tuple[str, str], _TimedValue]
 
 
 class _Step(NamedTuple):
-    """The values of a recorded step."""
+    """The values of a step."""
 
     number: int
     values: _Values
@@ -166,7 +166,7 @@ class SummaryRecord:
         self._raise_exception = raise_exception
         self._writer: DeferredWriter | None = DeferredWriter()
         self._values: _Values = {}
-        self._steps: deque[_Step] = deque()  # recorded, but not written yet
+        self._steps: deque[_Step] = deque()  # waiting to be written
         self._lineage: list[tuple[float, Lineage]] = []
         self._mode = "train"
         self._subscribed: Collection[str] = ()
@@ -178,11 +178,11 @@ class SummaryRecord:
         self.subscribe()
 
     def __enter__(self) -> Self:
-        """Return the record, which is open from the start."""
+        """Return this object, which is open from the start."""
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Close the record."""
+        """Close the files."""
         self.close()
 
     @property
@@ -269,7 +269,7 @@ class SummaryRecord:
                 this plugin now; others are kept for the next call.
 
         Returns:
-            False if the record is closed, True otherwise.
+            False after `close`, True before.
 
         Raises:
             TypeError: An argument has the wrong type.
@@ -284,23 +284,23 @@ class SummaryRecord:
                 "please check if close() method is called"
             )
             return False
-        self._record_graph(train_network)
+        self._write_graph(train_network)
         for wall_time, lineage in self._lineage:
             self._submit(partial(self._files.write_lineage, encode(lineage, wall_time)))
         self._lineage.clear()
-        rest: _Values = {}
+        remaining: _Values = {}
         if plugin_filter is not None:
-            rest = {k: v for k, v in self._values.items() if not plugin_filter(k[0])}
-        chosen = {k: v for k, v in self._values.items() if k not in rest}
-        self._values = rest
+            remaining = {k: v for k, v in self._values.items() if not plugin_filter(k[0])}
+        chosen = {k: v for k, v in self._values.items() if k not in remaining}
+        self._values = remaining
         if chosen:
-            recorded = _Step(step, chosen)
-            self._steps.append(recorded)
-            self._submit(self._write, recorded.size)
+            new_step = _Step(step, chosen)
+            self._steps.append(new_step)
+            self._submit(self._write, new_step.size)
         return True
 
     def flush(self) -> None:
-        """Write all recorded values to the disk.
+        """Write the values of all calls of `record` to the disk.
 
         Raises:
             OSError: A file could not be written, and `raise_exception` is set.
@@ -315,7 +315,7 @@ class SummaryRecord:
         self._report(self._writer.flush)
 
     def close(self) -> None:
-        """Write all recorded values and close the files; further calls have no effect.
+        """Flush, and close the files; further calls have no effect.
 
         Raises:
             OSError: A file could not be written, and `raise_exception` is set.
@@ -371,7 +371,7 @@ class SummaryRecord:
             )
         self.add_value_unchecked(plugin, name, value)
 
-    def _record_graph(self, train_network: Cell | None) -> None:
+    def _write_graph(self, train_network: Cell | None) -> None:
         if self._graph_written:
             return
         if self._graph is None:
@@ -384,7 +384,7 @@ class SummaryRecord:
             self._submit(partial(self._files.write_graph, Event(time.time(), graph=graph)))
 
     def _write(self) -> list[str]:
-        """Write all recorded steps: the first of several tasks does it, which is faster."""
+        """Write all waiting steps: the first of several tasks does it, which is faster."""
         steps = [self._steps[i] for i in range(len(self._steps))]
         if not steps:
             return []

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from minispore.engine.array import _numpy as numpy_names
-from minispore.engine.array.capture_hooks import recorder
+from minispore.engine.array.capture_hooks import current_hooks
 from minispore.graph.tape import LIBRARY, Tape
 
 # numpy's annotations tell the values of `keepdims` apart.
@@ -65,20 +65,20 @@ def test_elements_at_an_index_are_those_of_numpy(
 
 
 @pytest.mark.parametrize("index", [(MANY,), (MANY, MANY), (EVERY, IDS), (slice(3), MANY)])
-def test_recorded_indexing_has_the_bits_of_numpys(index: tuple[object, ...]) -> None:
+def test_captured_indexing_has_the_bits_of_numpys(index: tuple[object, ...]) -> None:
     """The order of additions to one element is the same."""
     shape, tape, rng = (700, 4, 16), Tape(), np.random.default_rng(0)
     x = rng.normal(size=shape)
     taken = numpy_names.getitem(x, index=index)
     numbers = rng.normal(size=taken.shape)
     added = numpy_names.scatter_add(numbers, index=index, shape=shape)
-    token = recorder.set(tape)
+    token = current_hooks.set(tape)
     try:
         getitem = LIBRARY.getitem(tape.lift(x, is_input=True), index=index)
         values = tape.lift(numbers, is_input=True)
         scatter_add = LIBRARY.scatter_add(values, index=index, shape=shape)
     finally:
-        recorder.reset(token)
+        current_hooks.reset(token)
     assert getitem.values.tobytes() == taken.tobytes()
     assert scatter_add.values.tobytes() == added.tobytes()
 
