@@ -18,13 +18,7 @@ from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
 from minispore.utils.arrays import AnyArray, Float64Array
-from minispore.utils.checks import (
-    as_items,
-    check_number,
-    check_one_of,
-    check_type,
-    type_error,
-)
+from minispore.utils.checks import as_items, check_number, check_one_of, check_type, type_error
 
 FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]

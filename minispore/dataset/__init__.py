@@ -13,11 +13,7 @@ from minispore.dataset._dataset import zip_datasets as zip
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
 from minispore.dataset._image_folder_dataset import ImageFolderDataset
 from minispore.dataset._mnist_dataset import FashionMnistDataset, MnistDataset
-from minispore.dataset._source_datasets import (
-    GeneratorDataset,
-    MappableDataset,
-    NumpySlicesDataset,
-)
+from minispore.dataset._source_datasets import GeneratorDataset, MappableDataset, NumpySlicesDataset
 from minispore.dataset.samplers import *  # noqa: F403 (exactly the samplers)
 
 # Type checkers read `__init__.pyi`, which has the same names.

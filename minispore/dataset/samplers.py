@@ -9,13 +9,7 @@ import numpy as np
 
 from minispore.dataset._node import EpochKey
 from minispore.utils.arrays import AnyArray, Float64Array, IndexArray
-from minispore.utils.checks import (
-    caller,
-    check_int,
-    check_type,
-    type_error,
-    value_error,
-)
+from minispore.utils.checks import caller, check_int, check_type, type_error, value_error
 
 __all__ = [
     "BuiltinSampler",

@@ -9,13 +9,7 @@ from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_
 from minispore.ops.arithmetic import add, maximum, mul
 from minispore.ops.elementwise import clip, sqrt, square
 from minispore.ops.reduction import sum
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_number,
-    type_error,
-    value_error,
-)
+from minispore.utils.checks import as_items, caller, check_number, type_error, value_error
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]
 

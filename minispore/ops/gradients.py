@@ -18,13 +18,7 @@ from typing import (
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
-from minispore.engine.dispatch import (
-    apply1,
-    cast_to,
-    dtype_of,
-    rerecord_pullbacks,
-    wrap,
-)
+from minispore.engine.dispatch import apply1, cast_to, dtype_of, rerecord_pullbacks, wrap
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import (
     Node,

@@ -11,12 +11,7 @@ from minispore.common import Tensor
 from minispore.common.seed import get_rng_state
 from minispore.engine.array import is_ndarray
 from minispore.testing._instrumentation import Span
-from minispore.testing._snapshot import (
-    StateKey,
-    StateSnapshot,
-    StateSnapshotter,
-    changed_keys,
-)
+from minispore.testing._snapshot import StateKey, StateSnapshot, StateSnapshotter, changed_keys
 from minispore.train.protocol import Callback, RunContext, SupportsState
 from minispore.utils.checks import is_mapping, is_sequence
 

@@ -21,13 +21,7 @@ from minispore.nn import (
 from minispore.nn._float_type import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_one_of,
-    check_type,
-    type_error,
-)
+from minispore.utils.checks import as_items, caller, check_one_of, check_type, type_error
 from minispore.utils.warn import warn_at_caller
 
 __all__: list[str] = [

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from minispore import Tensor
 from minispore._course.feedback import WrongResult
-from minispore._course.given_run import (
-    RESULT,
-    GivenRun,
-    given_runs,
-    kill_and_resume,
-    through_file,
-)
+from minispore._course.given_run import RESULT, GivenRun, given_runs, kill_and_resume, through_file
 from minispore.train import Callback, RunContext
 from minispore.utils.checks import is_dict, is_tuple
 

@@ -15,13 +15,7 @@ from minispore._course import lessons
 from minispore._course.exercise import CodeExercise, TestExercise
 from minispore._course.pages import page_text, page_title
 from minispore._course.source import load_mutant
-from minispore._course.translation import (
-    catalogue,
-    columns,
-    fill,
-    fill_holes,
-    translate,
-)
+from minispore._course.translation import catalogue, columns, fill, fill_holes, translate
 from minispore._course.verdict import evaluate_submission
 from minispore._course.workspace import exercise_file
 

@@ -13,14 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.drawing import (
-    Span,
-    digit_pad,
-    draw_broadcast,
-    draw_curves,
-    draw_images,
-    draw_spans,
-)
+from minispore.drawing import Span, digit_pad, draw_broadcast, draw_curves, draw_images, draw_spans
 from minispore.utils.arrays import Float64Array, UInt8Array
 from tests.helpers.refusals import Refusal, refusals
 from tests.helpers.svg_reader import check_texts, read

@@ -11,9 +11,7 @@ import pytest
 
 from minispore import Tensor, nn, set_seed, tensorpack, train
 from minispore.dataset import NumpySlicesDataset
-from minispore.tensorpack import (
-    Callback as TensorpackCallback,
-)
+from minispore.tensorpack import Callback as TensorpackCallback
 from minispore.testing._leaks import ProcessResources
 from minispore.train.protocol.callback import EVENTS
 from tests.faults.kill_harness import check_files

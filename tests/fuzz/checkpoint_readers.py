@@ -10,12 +10,7 @@ import numpy as np
 from minispore import nn
 from minispore.common import Parameter
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
-from minispore.train.checkpoint.protobuf import (
-    bytes_field,
-    length_header,
-    text_field,
-    varint_field,
-)
+from minispore.train.checkpoint.protobuf import bytes_field, length_header, text_field, varint_field
 from minispore.train.checkpoint.storage import Value
 from minispore.train.serialization import (
     ckpt_to_safetensors,

@@ -45,14 +45,7 @@ from minispore.graph.tape import Tape
 from minispore.utils.checks import as_items
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
 from tests.helpers.replays import needs_replays
-from tests.helpers.training_schedules import (
-    ACTIONS,
-    LOSSES,
-    NETWORKS,
-    OPTIMIZERS,
-    Net,
-    Training,
-)
+from tests.helpers.training_schedules import ACTIONS, LOSSES, NETWORKS, OPTIMIZERS, Net, Training
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), needs_replays]
 

@@ -30,8 +30,8 @@ def _wrap(
     return decorate
 
 
-# Warnings skip the frames of the package's modules.
-_trampoline.__dict__.update(wrap_in_trampoline=_wrap, __name__="minispore.mutmut")
+# Warnings and errors skip the frames of internal modules.
+_trampoline.__dict__.update(wrap_in_trampoline=_wrap, __name__="minispore.utils.mutmut")
 for package in walk_packages(import_module("minispore").__path__, "minispore."):
     if not package.name.endswith(("_cupy", "__main__")):
         import_module(package.name)

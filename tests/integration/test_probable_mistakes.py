@@ -13,10 +13,7 @@ from hypothesis.extra import numpy as npst
 
 from minispore import Parameter, ParameterTuple, Tensor, grad, nn, ops, value_and_grad
 from minispore import dataset as ds
-from minispore.train import (
-    Model,
-    load_param_into_net,
-)
+from minispore.train import Model, load_param_into_net
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "MSELoss": nn.MSELoss(),

@@ -13,11 +13,7 @@ from minispore import Tensor, grad, nn, ops, set_seed
 from minispore.common.dtype import DType
 from minispore.testing import strategies as mst
 from tests.helpers.floats import Floats
-from tests.helpers.randomness import (
-    assert_frequency,
-    assert_independent_along_axes,
-    assert_moments,
-)
+from tests.helpers.randomness import assert_frequency, assert_independent_along_axes, assert_moments
 
 few = settings(max_examples=max(settings().max_examples // 5, 2))
 seeds = st.integers(0, 2**32 - 1)

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from minispore import tensorpack as tp
-from minispore.tensorpack import (
-    DEFAULT_CALLBACKS,
-    DEFAULT_MONITORS,
-)
+from minispore.tensorpack import DEFAULT_CALLBACKS, DEFAULT_MONITORS
 from minispore.train import Model
 from minispore.utils.unsupported import find_advice
 from tests.helpers.stub_models import Batches, ConstantLoss

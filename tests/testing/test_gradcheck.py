@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from minispore import Parameter, Tensor, nn, ops
 from minispore.common import dtype as mstype
 from minispore.engine.array import Array
-from minispore.testing import (
-    GradientError,
-    _gradcheck,
-    gradcheck,
-    gradgradcheck,
-)
+from minispore.testing import GradientError, _gradcheck, gradcheck, gradgradcheck
 from tests.helpers.refusals import Refusal, refusals
 
 Floats = npt.NDArray[np.float64]

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from minispore import Tensor, nn
 from minispore.testing import Event, EventTrace, _recorder, record_events
 from minispore.testing._snapshot import StateSnapshot, StateSnapshotter
-from minispore.train import (
-    Callback,
-    LearningRateScheduler,
-    Model,
-    RunContext,
-)
+from minispore.train import Callback, LearningRateScheduler, Model, RunContext
 from minispore.train.protocol.callback import EVENTS
 from tests.testing.small_training import ROWS
 

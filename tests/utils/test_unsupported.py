@@ -20,11 +20,7 @@ from hypothesis import strategies as st
 import minispore
 from minispore import Tensor, nn
 from minispore.train import Model
-from minispore.utils.unsupported import (
-    Unsupported,
-    find_advice,
-    is_supported,
-)
+from minispore.utils.unsupported import Unsupported, find_advice, is_supported
 
 
 def modules() -> list[str]:

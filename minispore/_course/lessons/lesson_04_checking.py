@@ -8,13 +8,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore._course.exercise import (
-    Lesson,
-    TestExercise,
-    mutant,
-    reference,
-    with_arguments,
-)
+from minispore._course.exercise import Lesson, TestExercise, mutant, reference, with_arguments
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rule: TypeAlias = Callable[[Floats], tuple[Floats, tuple[Callable[[Floats], Floats]]]]

@@ -13,13 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from minispore import nn
-from minispore._course.exercise import (
-    Implementation,
-    Lesson,
-    TestExercise,
-    mutant,
-    reference,
-)
+from minispore._course.exercise import Implementation, Lesson, TestExercise, mutant, reference
 from minispore.common import Parameter, Tensor
 from minispore.train import Callback, RunContext
 

@@ -9,12 +9,7 @@ import numpy.typing as npt
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
 from minispore.utils.arrays import Float32Array, IndexArray
-from minispore.utils.checks import (
-    as_items,
-    check_int,
-    check_type,
-    type_error,
-)
+from minispore.utils.checks import as_items, check_int, check_type, type_error
 
 # Weights of uint8 images are integer multiples of 1 / _ONE, as in OpenCV.
 _ONE = 1 << 11

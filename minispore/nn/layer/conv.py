@@ -13,11 +13,7 @@ from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
 from minispore.ops._windows import as_padding, as_pair
-from minispore.ops.convolution import (
-    check_padding,
-    conv2d_transpose_unchecked,
-    conv2d_unchecked,
-)
+from minispore.ops.convolution import check_padding, conv2d_transpose_unchecked, conv2d_unchecked
 from minispore.utils.checks import caller, check_int, check_one_of, check_type
 
 __all__ = ["Conv1d", "Conv2d", "Conv2dTranspose"]

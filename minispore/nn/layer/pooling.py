@@ -16,13 +16,7 @@ from minispore.ops.pooling import (
     max_pool_indices,
     resolve_geometry,
 )
-from minispore.utils.checks import (
-    caller,
-    check_bool,
-    check_int,
-    check_one_of,
-    type_error,
-)
+from minispore.utils.checks import caller, check_bool, check_int, check_one_of, type_error
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AvgPool1d",

@@ -18,13 +18,7 @@ from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import (
-    as_items,
-    check_arguments,
-    check_function,
-    check_type,
-    type_error,
-)
+from minispore.utils.checks import as_items, check_arguments, check_function, check_type, type_error
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]

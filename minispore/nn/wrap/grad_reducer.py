@@ -29,12 +29,7 @@ from minispore.engine.array import (
 from minispore.engine.dispatch import wrap
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer
-from minispore.utils.checks import (
-    as_items,
-    check_one_of,
-    check_type,
-    type_error,
-)
+from minispore.utils.checks import as_items, check_one_of, check_type, type_error
 
 __all__ = ["DistributedGradReducer"]
 

@@ -17,13 +17,7 @@ from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Location, load
 from minispore.utils.atomic import open_regular_file
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_bool,
-    check_type,
-    type_error,
-)
+from minispore.utils.checks import as_items, caller, check_bool, check_type, type_error
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 

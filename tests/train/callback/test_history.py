@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Tensor
-from minispore.train import (
-    Callback,
-    CheckpointConfig,
-    History,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-)
+from minispore.train import Callback, CheckpointConfig, History, Model, ModelCheckpoint, RunContext
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 

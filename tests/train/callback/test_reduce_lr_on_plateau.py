@@ -5,12 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from minispore import nn
-from minispore.train import (
-    Callback,
-    LearningRateScheduler,
-    Model,
-    ReduceLROnPlateau,
-)
+from minispore.train import Callback, LearningRateScheduler, Model, ReduceLROnPlateau
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows
 
 

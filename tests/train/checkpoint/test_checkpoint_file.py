@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 from minispore.train.checkpoint import checkpoint_file as ckpt
 from minispore.train.checkpoint import storage
-from minispore.train.checkpoint.protobuf import (
-    WireError,
-    bytes_field,
-    text_field,
-    varint_field,
-)
+from minispore.train.checkpoint.protobuf import WireError, bytes_field, text_field, varint_field
 from minispore.train.serialization import load_checkpoint
 from tests.train.checkpoint import test_file_formats as formats
 

@@ -8,10 +8,7 @@ import pytest
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 from minispore.train import serialization
-from minispore.train.serialization import (
-    load_checkpoint_async,
-    save_checkpoint,
-)
+from minispore.train.serialization import load_checkpoint_async, save_checkpoint
 from tests.helpers.refusals import Refusal, refusals
 
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")

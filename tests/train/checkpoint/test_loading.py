@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 
 from minispore.train.checkpoint import loading, storage
 from minispore.train.checkpoint.protobuf import bytes_field, shortened, text_field
-from minispore.train.serialization import (
-    load_checkpoint,
-    load_checkpoint_async,
-    save_checkpoint,
-)
+from minispore.train.serialization import load_checkpoint, load_checkpoint_async, save_checkpoint
 from tests.train.checkpoint.test_saving import NAMES, Net, parameter
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

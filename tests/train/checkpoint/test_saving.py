@@ -20,11 +20,7 @@ from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint import checkpoint_file
 from minispore.train.checkpoint.storage import Content
-from minispore.train.serialization import (
-    load_checkpoint,
-    save_checkpoint,
-    wait_for_saves,
-)
+from minispore.train.serialization import load_checkpoint, save_checkpoint, wait_for_saves
 
 IS_FOLDER = rf"^\[Errno {errno.EISDIR}\] The checkpoint file's name is that of a folder: '\.'$"
 FORMATS = st.sampled_from(["ckpt", "safetensors"])

@@ -19,13 +19,7 @@ from hypothesis.extra import numpy as hnp
 from minispore import Tensor, nn
 from minispore.common import Parameter
 from minispore.train import CheckpointConfig, ModelCheckpoint, save_checkpoint
-from minispore.train.resume import (
-    decode,
-    encode,
-    read_dict_field,
-    read_field,
-    read_list_field,
-)
+from minispore.train.resume import decode, encode, read_dict_field, read_field, read_list_field
 from minispore.train.resume.training_state import (
     TrainingState,
     read_training_checkpoint,
