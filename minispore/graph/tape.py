@@ -140,7 +140,7 @@ class Tape:
         """Return the view that a captured array is."""
         buffer = self._find(array)
         if buffer is None:
-            raise RuntimeError("a recorded array has no buffer")
+            raise RuntimeError("a captured array has no buffer")
         return _view(array, buffer.number, buffer.low)
 
     def operand(self, value: object) -> object:
