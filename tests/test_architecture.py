@@ -208,7 +208,7 @@ def upward_imports(module: str) -> Iterator[str]:
 
 def test_packages_import_only_lower_layers() -> None:
     """Except minispore/__init__.py, which exports the public names of all layers."""
-    assert not [each for module in MODULES if package_of(module) for each in upward_imports(module)]
+    assert not [line for module in MODULES if package_of(module) for line in upward_imports(module)]
 
 
 def upward_names(module: str) -> Iterator[str]:
@@ -236,7 +236,7 @@ def paths_in(value: object) -> Iterator[tuple[str, str]]:
 
 def test_packages_name_only_lower_layers_in_strings() -> None:
     """A name in a string is a dependency that no import shows."""
-    assert not [each for module in MODULES if package_of(module) for each in upward_names(module)]
+    assert not [line for module in MODULES if package_of(module) for line in upward_names(module)]
 
 
 @pytest.mark.parametrize(
@@ -270,8 +270,8 @@ def private_imports(module: str) -> Iterator[str]:
 def test_client_packages_import_only_public_names() -> None:
     """They show that user code can do the same."""
     clients = [module for module in MODULES if package_of(module) in CLIENTS]
-    assert not [each for module in clients for each in private_imports(module)]
-    assert [each for module in MODULES for each in private_imports(module)]
+    assert not [line for module in clients for line in private_imports(module)]
+    assert [line for module in MODULES for line in private_imports(module)]
 
 
 def test_modules_do_not_import_one_another_in_cycles() -> None:
@@ -357,7 +357,7 @@ def opens_any_file(call: ast.Call) -> bool:
     called = call.func
     if isinstance(called, ast.Name):
         return called.id == "open" and "open_regular_file" not in {
-            each.value.id for each in call.keywords if isinstance(each.value, ast.Name)
+            keyword.value.id for keyword in call.keywords if isinstance(keyword.value, ast.Name)
         }
     names = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "fromfile", "memmap"}
     return isinstance(called, ast.Attribute) and called.attr in names

@@ -33,7 +33,7 @@ def differences() -> list[Difference]:
     Raises:
         TypeError: An entry of the file lacks a field, or has an unknown one.
     """
-    return [Difference(**each) for each in tomllib.loads(FILE.read_text("utf-8"))["difference"]]
+    return [Difference(**entry) for entry in tomllib.loads(FILE.read_text("utf-8"))["difference"]]
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
@@ -44,24 +44,24 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 def common() -> str:
     """Return the table of the differences that programs meet first."""
     lines = ["| MindSpore | minispore, and the test |", "|---|---|"]
-    lines += [row(each) for each in differences() if each.common]
+    lines += [row(difference) for difference in differences() if difference.common]
     return "\n".join(lines)
 
 
 def everything() -> str:
     """Return the table of all differences, in which a reader can search."""
     lines = ["| topic | MindSpore | minispore, and the test |", "|---|---|---|"]
-    lines += [f"| {each.topic} {row(each)}" for each in differences()]
+    lines += [f"| {difference.topic} {row(difference)}" for difference in differences()]
     return "\n".join(['<div class="filtered" markdown>\n', *lines, f"\n</div>\n\n{SCRIPT}"])
 
 
-def row(each: Difference) -> str:
+def row(difference: Difference) -> str:
     """Return the row of a difference."""
-    return f"| {each.theirs} | {each.ours} <small>`{each.test}`</small> |"
+    return f"| {difference.theirs} | {difference.ours} <small>`{difference.test}`</small> |"
 
 
 def tests() -> Iterator[tuple[str, str]]:
     """Yield the file and the name of each test; the name is empty if it is the whole file."""
-    for each in differences():
-        file, _, name = each.test.partition("::")
+    for difference in differences():
+        file, _, name = difference.test.partition("::")
         yield file, name

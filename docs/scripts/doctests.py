@@ -18,7 +18,7 @@ class Sessions(griffe.Extension):
     def on_instance(self, *, obj: griffe.Object, **_: object) -> None:
         """Rewrite the docstring of one object."""
         if obj.docstring:
-            if any("_documented" in str(each.value) for each in getattr(obj, "decorators", ())):
+            if any("_documented" in str(d.value) for d in getattr(obj, "decorators", ())):
                 # The decorator completes the docstring when the module is imported.
                 obj.docstring.value = inspect.getdoc(pydoc.locate(obj.path)) or ""
             text = LITERAL.sub(":", obj.docstring.value)

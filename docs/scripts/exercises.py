@@ -53,8 +53,8 @@ def with_exercise(html: str, number: int, page: str) -> str:
         ValueError: The page has no exercise, or nothing follows it.
     """
     start = html.index(HEADING) + len(HEADING)
-    places = [html.find(each, start) for each in FOLLOWING]
-    place = min(each for each in places if each > 0)
+    places = [html.find(heading, start) for heading in FOLLOWING]
+    place = min(i for i in places if i > 0)
     return f"{html[:place]}{exercise(number, page)}\n{html[place:]}"
 
 

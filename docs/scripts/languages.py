@@ -125,7 +125,7 @@ def chinese_navigation(nav: "Navigation", files: "Files") -> "Navigation":
     def replaced(item: "StructureItem") -> "StructureItem":
         if isinstance(item, Section):
             section = Section(
-                words.get(item.title, item.title), [replaced(each) for each in item.children]
+                words.get(item.title, item.title), [replaced(child) for child in item.children]
             )
             for before, after in zip(item.children, section.children, strict=True):
                 # An English page stays in its English section.
@@ -237,7 +237,7 @@ def on_post_page(output: str, page: "Page", **_: object) -> str:
 
 def problems(docs: Path) -> Iterator[str]:
     """Yield a line for each problem of the translations in a folder."""
-    pages = {each for pattern in CHOSEN for each in docs.glob(pattern)}
+    pages = {path for pattern in CHOSEN for path in docs.glob(pattern)}
     translations = set(docs.rglob(f"*{SUFFIX}"))
     for page in sorted(pages - translations):
         if page.with_name(translation(page.name)) not in translations:
@@ -250,17 +250,17 @@ def problems(docs: Path) -> Iterator[str]:
             yield f"{chinese}: behind {page.name}, which has the digest {digest(page)}"
         else:
             texts = page.read_text("utf-8"), chinese.read_text("utf-8")
-            yield from (f"{chinese}: {each}" for each in differences(*texts))
+            yield from (f"{chinese}: {problem}" for problem in differences(*texts))
 
 
 def differences(page: str, chinese: str) -> Iterator[str]:
     """Yield what a translation lacks of the structure of its page, or has in addition."""
     before, after = structure(page), structure(chinese)
     for kind, parts in before.items():
-        for each in (Counter(parts) - Counter(after[kind])).elements():
-            yield f"lacks the {kind} {each!r}"
-        for each in (Counter(after[kind]) - Counter(parts)).elements():
-            yield f"adds the {kind} {each!r}"
+        for part in (Counter(parts) - Counter(after[kind])).elements():
+            yield f"lacks the {kind} {part!r}"
+        for part in (Counter(after[kind]) - Counter(parts)).elements():
+            yield f"adds the {kind} {part!r}"
     for kind in ("heading", "fence"):
         if before[kind] != after[kind]:
             yield f"has not the same {kind}s in the same order"
@@ -269,11 +269,11 @@ def differences(page: str, chinese: str) -> Iterator[str]:
 def structure(text: str) -> dict[str, list[str]]:
     """Return the parts of a page that a translation repeats, by their kind."""
     front = FRONT_MATTER.search(text)
-    rest = FRONT_MATTER.sub("", text)
-    prose = FENCE.sub("", rest)
+    body = FRONT_MATTER.sub("", text)
+    prose = FENCE.sub("", body)
     found = {
         "front matter": ENGLISH.sub("", front[1] if front else "").splitlines(),
-        "fence": [in_chinese(match[0]) for match in FENCE.finditer(rest)],
+        "fence": [in_chinese(match[0]) for match in FENCE.finditer(body)],
         "heading": list(headings(prose)),
     }
     for kind, part in PARTS.items():

@@ -20,12 +20,12 @@ def program(fence: str) -> tuple[str, str, str]:
     Raises:
         ValueError: The file has no such test, or the test needs another file of the suite.
     """
-    place, _, rest = fence.partition("\n")
+    place, _, body = fence.partition("\n")
     file, _, name = place.partition(": ")
     test = quoted(file, name)
     last = test.count("\n") + 1
     first = last - test.split("\n\n\n")[-1].count("\n")
-    text = f"{test}\n\n\nfrom minispore._course.laws import break_law\n\n{rest}"
+    text = f"{test}\n\n\nfrom minispore._course.laws import break_law\n\n{body}"
     return text, file, f"{first}-{last}"
 
 
@@ -37,13 +37,13 @@ def quoted(file: str, name: str) -> str:
     """
     text = (ROOT / file).read_text("utf-8")
     tree = ast.parse(text)
-    definitions = {each: node for node in tree.body for each in defined(node)}
+    definitions = {target: node for node in tree.body for target in defined(node)}
     if name not in definitions:
         raise ValueError(f"{file} has no test {name!r}.")
     needed, names = [name], {name}
-    for each in needed:
-        if each in definitions:
-            new = used(definitions[each]) - names
+    for other in needed:
+        if other in definitions:
+            new = used(definitions[other]) - names
             names |= new
             needed += sorted(new)
     lines = text.splitlines()
@@ -51,7 +51,7 @@ def quoted(file: str, name: str) -> str:
     end = 0
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            node.names = [each for each in node.names if (each.asname or each.name) in names]
+            node.names = [alias for alias in node.names if (alias.asname or alias.name) in names]
             if not node.names:
                 continue
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
@@ -72,16 +72,16 @@ def defined(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
-    return [each.id for each in targets if isinstance(each, ast.Name)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def used(node: ast.stmt) -> set[str]:
     """Return the names in a definition."""
-    left_out = {id(each) for top in left_out_decorators(node) for each in ast.walk(top)}
+    left_out = {id(child) for top in left_out_decorators(node) for child in ast.walk(top)}
     return {
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and id(each) not in left_out
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and id(child) not in left_out
     }
 
 
@@ -90,10 +90,10 @@ def kept_lines(node: ast.stmt) -> Iterator[int]:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
     dropped = {
         i
-        for each in left_out_decorators(node)
-        for i in range(each.lineno, (each.end_lineno or 0) + 1)
+        for decorator in left_out_decorators(node)
+        for i in range(decorator.lineno, (decorator.end_lineno or 0) + 1)
     }
-    first = min([node.lineno, *(each.lineno for each in decorators)])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     yield from (i for i in range(first, (node.end_lineno or 0) + 1) if i not in dropped)
 
 
@@ -102,9 +102,9 @@ def left_out_decorators(node: ast.stmt) -> list[ast.expr]:
     if not isinstance(node, ast.FunctionDef):
         return []
     return [
-        each
-        for each in node.decorator_list
-        if isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Name)
-        and each.func.id in LEFT_OUT
+        decorator
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Name)
+        and decorator.func.id in LEFT_OUT
     ]

@@ -82,8 +82,8 @@ def with_sizes(table: str, page: str) -> str:
     place = min(places) + 1
     for number, line in enumerate(lines):
         sizes = [effort(int(match[1])) for cell in line for match in LESSON.finditer(cell)]
-        cells = [", ".join(each.minutes for each in sizes)]
-        cells.append(", ".join(each.difficulty for each in sizes))
+        cells = [", ".join(size.minutes for size in sizes)]
+        cells.append(", ".join(size.difficulty for size in sizes))
         if number < 2:
             cells = ["---", "---"] if number else [say("minutes", page), say("difficulty", page)]
         line[place:place] = [f" {cell} " for cell in cells]

@@ -124,7 +124,7 @@ def differences(libraries: Mapping[str, Library]) -> str:
     """Return the table of what differs."""
     lines = [f"| | {' | '.join(libraries)} |", "|---" * (1 + len(libraries)) + "|"]
     versions = [
-        _lines(" ".join(each) for each in library.versions.items())
+        _lines(" ".join(pair) for pair in library.versions.items())
         for library in libraries.values()
     ]
     lines.append(f"| recorded with | {' | '.join(versions)} |")

@@ -90,8 +90,8 @@ def on_config(config: "MkDocsConfig") -> None:
 def with_families(entry: object) -> list[object]:
     """Return the entries of a navigation with the pages of the families below their topics."""
     entries: list[object] = []
-    for each in entry if isinstance(entry, list) else [entry]:
-        title, value = next(iter(each.items())) if isinstance(each, dict) else ("", each)
+    for child in entry if isinstance(entry, list) else [entry]:
+        title, value = next(iter(child.items())) if isinstance(child, dict) else ("", child)
         if isinstance(value, list):
             entries.append({title: with_families(value)})
             continue
@@ -103,7 +103,7 @@ def with_families(entry: object) -> list[object]:
             below = [{family.title: str(folder_of(topic) / family.file)} for family in made]
             entries.append({title or found[1]: [{"Overview": topic}, *below]})
         else:
-            entries.append(each)
+            entries.append(child)
     return entries
 
 
@@ -188,8 +188,8 @@ def families(package: str, listed: str) -> Iterator[Family]:
     """Yield the families of a fence."""
     left_out = set(re.findall(r"(?<=-)\w+", listed))
     for line in listed.splitlines():
-        title, colon, rest = line.rpartition(": ")
-        names = [name for name in rest.split() if name[0] != "-"]
+        title, colon, words = line.rpartition(": ")
+        names = [name for name in words.split() if name[0] != "-"]
         if "**" in names:
             for module in public_modules(package):
                 if groups := group_aliases(module, public_names(module), left_out):

@@ -128,12 +128,12 @@ def as_fence(file: str, name: str) -> str:
     assert node is not None
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     lines = text.splitlines()
-    kept = lines[first - 1 : node.end_lineno]
+    quoted = lines[first - 1 : node.end_lineno]
     if ast.get_docstring(node) is not None and len(node.body) > 1:
         docstring = node.body[0]
-        del kept[docstring.lineno - first : (docstring.end_lineno or 0) - first + 1]
-    indent = len(kept[0]) - len(kept[0].lstrip())
-    code = FOR_TOOLS.sub("", "\n".join(line[indent:] for line in kept))
+        del quoted[docstring.lineno - first : (docstring.end_lineno or 0) - first + 1]
+    indent = len(quoted[0]) - len(quoted[0].lstrip())
+    code = FOR_TOOLS.sub("", "\n".join(line[indent:] for line in quoted))
     link = f"`{file}`" if folder_of(file) == ROOT else f"[`{file}`](../minispore/{file})"
     link += f", line {node.lineno}: `{name}`"
     return f"{link}\n\n```python\n{code}\n```"
@@ -143,7 +143,7 @@ def find(
     tree: ast.Module | ast.ClassDef, name: str
 ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
     """Return the definition of a function, class or method, or None."""
-    head, _, rest = name.partition(".")
+    head, _, inner = name.partition(".")
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     node = next((n for n in tree.body if isinstance(n, definitions) and n.name == head), None)
-    return find(node, rest) if rest and isinstance(node, ast.ClassDef) else node
+    return find(node, inner) if inner and isinstance(node, ast.ClassDef) else node

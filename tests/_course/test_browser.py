@@ -132,7 +132,7 @@ def test_actions_are_in_the_language_of_the_page(action: str) -> None:
     chinese = answered(action, 1, files, language="zh")
     if action == "check":  # the learner's own output is not translated
         english["text"], chinese["text"] = (
-            each["text"].removesuffix("\n1 epoch of 2 steps") for each in (english, chinese)
+            answer["text"].removesuffix("\n1 epoch of 2 steps") for answer in (english, chinese)
         )
     assert chinese["text"] == translate(english["text"], "zh")
     assert (chinese["text"] == english["text"]) == (action in {"start", "reset"})

@@ -53,7 +53,7 @@ def listed(row: str) -> tuple[list[int], list[str], list[str]]:
     cells = row.split("|")
     place = next(i for i, cell in enumerate(cells) if re.search(r"\(\d\d-", cell)) + 1
     minutes, difficulty = cells[place : place + 2]
-    numbers = [int(each) for each in re.findall(r"\((\d\d)-", row)]
+    numbers = [int(digits) for digits in re.findall(r"\((\d\d)-", row)]
     return numbers, minutes.strip().split(", "), difficulty.strip().split(", ")
 
 
@@ -94,7 +94,7 @@ def test_more_statements_are_never_easier_or_faster() -> None:
         for number in lessons.names()
     )
     for column in (1, 2):
-        values = [each[column] for each in sizes]
+        values = [size[column] for size in sizes]
         assert values == sorted(values)
     assert {stars for *_, stars in sizes} == {1, 2, 3}
 
@@ -109,9 +109,9 @@ def test_docstrings_and_the_signature_are_not_statements(name: str, count: int) 
 
 
 @given(st.sampled_from(NUMBERS), st.text("ab \n"))
-def test_size_is_below_the_title(number: int, rest: str) -> None:
-    text = with_effort(f"# Title\n\n{rest}", number)
-    assert text == f"# Title\n\n*{effort(number).sentence('en')}*\n\n{rest}"
+def test_size_is_below_the_title(number: int, body: str) -> None:
+    text = with_effort(f"# Title\n\n{body}", number)
+    assert text == f"# Title\n\n*{effort(number).sentence('en')}*\n\n{body}"
 
 
 def test_table_without_lessons_is_unchanged() -> None:

@@ -92,7 +92,7 @@ class CellWithoutPairs(cell.Cell):
 @mistake(6, "Cell", "but a pair of a path and an object was expected")
 class CellWithoutNames(cell.Cell):
     def cells_and_names(self, *args: Anything, **kwargs: Anything) -> Iterator[Anything]:
-        return (each for _, each in super().cells_and_names(*args, **kwargs))
+        return (child for _, child in super().cells_and_names(*args, **kwargs))
 
 
 @mistake(6, "Cell", "the parameter p0 got the name ")
@@ -112,7 +112,7 @@ class ShallowCell(cell.Cell):
         self, name_prefix: str = "", expand: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         pairs = super().parameters_and_names(name_prefix, expand)
-        return ((name, each) for name, each in pairs if name.count(".") < 1000)
+        return ((name, parameter) for name, parameter in pairs if name.count(".") < 1000)
 
 
 @mistake(9, "RunLog", "'bookkeeping' is violated in the run train with")
@@ -278,7 +278,7 @@ MISTAKES.extend(
 @pytest.mark.parametrize(
     ("number", "name", "work", "message"),
     # The graph of 40000 operations takes seconds.
-    [pytest.param(*each, marks=[pytest.mark.full] * (each[2] is visit_few)) for each in MISTAKES],
+    [pytest.param(*case, marks=[pytest.mark.full] * (case[2] is visit_few)) for case in MISTAKES],
 )
 def test_feedback_describes_mistake(number: int, name: str, work: object, message: str) -> None:
     exercise = lesson(number).exercise

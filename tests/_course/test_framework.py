@@ -53,14 +53,14 @@ def trained(folder: Path, expire: Callable[[str], object] | None = None) -> Run:
 def rows(run: Run) -> Iterator[tuple[int, str, str, int]]:
     """Yield the rows of the table: the lesson, the function, whose it is, and its calls."""
     for line in run.lines[0].splitlines()[1:]:
-        lesson, name, *rest = line.split()
-        yours = rest[0] == "yours"
-        yield int(lesson), name, "yours" if yours else " ".join(rest), int(rest[1]) if yours else 0
+        lesson, name, *tail = line.split()
+        yours = tail[0] == "yours"
+        yield int(lesson), name, "yours" if yours else " ".join(tail), int(tail[1]) if yours else 0
 
 
 def package_state() -> dict[tuple[str, str], int]:
     """Return the identity of each name's value in the package, and in its classes."""
-    modules = {name: each for name, each in sys.modules.items() if name.startswith("minispore")}
+    modules = {name: loaded for name, loaded in sys.modules.items() if name.startswith("minispore")}
     state = dict[tuple[str, str], int]()
     for module, content in modules.items():
         for name, value in vars(content).items():
@@ -146,7 +146,7 @@ def test_wrong_result_is_reported_with_its_counterexample(tmp_path: Path) -> Non
     files = {file.name: file.read_text("utf-8") for file in tmp_path.iterdir()}
     answer = answered("run", 1, files)
     assert "The check of lesson 2:" in answer["text"]
-    assert [each[:4] for each in answer["drawings"]] == ["<svg", "<svg"]
+    assert [drawing[:4] for drawing in answer["drawings"]] == ["<svg", "<svg"]
 
 
 @pytest.mark.usefixtures("_short")

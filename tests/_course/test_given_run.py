@@ -30,8 +30,8 @@ class Log(Callback):
         if is_tuple(outputs):
             loss, gradients = outputs
             assert is_dict(gradients)
-            tensors = [each for each in gradients.values() if isinstance(each, Tensor)]
-            self.norms.append(sum(float((each**2).sum()) for each in tensors) ** 0.5)
+            tensors = [value for value in gradients.values() if isinstance(value, Tensor)]
+            self.norms.append(sum(float((tensor**2).sum()) for tensor in tensors) ** 0.5)
         else:
             loss = outputs
         assert isinstance(loss, Tensor)
@@ -74,7 +74,7 @@ def test_resumed_run_sees_the_remaining_numbers(run: GivenRun, epoch: int) -> No
     log, context = kill_and_resume(run, epoch, Log)
     assert isinstance(log, Log)
     assert (context is None) == (epoch > len(run.losses))
-    assert log.losses == [list(each) for each in run.losses]
+    assert log.losses == [list(losses) for losses in run.losses]
     assert log.accuracies == list(run.accuracies)
 
 

@@ -91,8 +91,8 @@ def test_exactly_the_submitted_files_are_checked(
             for name, files in layout.items()
         }
     assert {
-        name: {number: result.verdict.lines for number, result in each.items()}
-        for name, each in actual.items()
+        name: {number: result.verdict.lines for number, result in graded.items()}
+        for name, graded in actual.items()
     } == expected
     assert list(actual) == sorted(layout)
     assert sorted(reported) == sorted(
@@ -130,8 +130,8 @@ def test_interrupt_ends_the_checks_and_keeps_the_results(done: int, jobs: int, f
     assert last == "minispore learn: stopped by Ctrl-C"
     if form == "json":
         found = [
-            "undecided" if each["lessons"]["2"]["undecided"] else "passed"
-            for each in json.loads(out.getvalue())["submissions"]
+            "undecided" if submission["lessons"]["2"]["undecided"] else "passed"
+            for submission in json.loads(out.getvalue())["submissions"]
         ]
     else:
         found = [re.split(",|  +", line)[1] for line in out.getvalue().splitlines()[1:]]
@@ -171,7 +171,7 @@ def test_rows_and_record_contain_each_result(grades: dict[str, dict[int, CheckRe
     submissions = json.loads(json.dumps(as_record(grades)))["submissions"]
     numbers = sorted({number for results in grades.values() for number in results})
     assert header == ["submission", *map(str, numbers), "passed"]
-    assert [row[0] for row in rows] == [each["name"] for each in submissions] == list(grades)
+    assert [row[0] for row in rows] == [entry["name"] for entry in submissions] == list(grades)
     for row, record, results in zip(rows, submissions, grades.values(), strict=True):
         passed = sum(result.verdict.passed for result in results.values())
         assert int(row[-1]) == record["passed"] == passed
@@ -231,5 +231,5 @@ def test_latest_of_renamed_files_is_graded(suffixes: list[str], number: int) -> 
         check.return_value = CheckResult(Verdict(True, ()), "", 0.0)
         grading.grade(Path(temporary), print)
         [(_, file)] = [call.args for call in check.call_args_list]
-    best = "" if "" in suffixes else max(suffixes, key=lambda each: (len(each), each))
+    best = "" if "" in suffixes else max(suffixes, key=lambda x: (len(x), x))
     assert file.name == f"{lessons.names()[number]}{best}.py"

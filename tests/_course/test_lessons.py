@@ -71,7 +71,7 @@ def test_stub_keeps_types_without_solution(number: int) -> None:
         assert isinstance(original, ast.FunctionDef)
         assert ast.dump(node.args) == ast.dump(original.args)
         assert (node.returns is None) == (original.returns is None)
-        assert [type(each) for each in node.body] == [ast.Expr, ast.Raise]
+        assert [type(statement) for statement in node.body] == [ast.Expr, ast.Raise]
         assert ast.unparse(original.body[-1]) not in ast.unparse(node)
         assert shipped not in text
 
@@ -107,9 +107,9 @@ def violations(exercise: CodeExercise, bug: Bug) -> list[int]:
     """Return the positions of the properties that a seeded bug violates."""
     work = load_mutant(exercise.module, bug)
     found = list[int]()
-    for position, each in enumerate(exercise.properties):
+    for position, law in enumerate(exercise.properties):
         try:
-            feedback = each.find_counterexample(work, 2) or each.find_counterexample(work, 1)
+            feedback = law.find_counterexample(work, 2) or law.find_counterexample(work, 1)
         except TimeLimitExceeded as error:
             feedback = str(error)
         if feedback is not None:
@@ -125,12 +125,12 @@ def test_each_law_alone_rejects_a_wrong_answer(number: int) -> None:
     exercise = exercise_of(number)
     assert isinstance(exercise, CodeExercise)
     found = {bug.description: violations(exercise, bug) for bug in exercise.bugs}
-    assert [description for description, each in found.items() if not each] == []
+    assert [description for description, violated in found.items() if not violated] == []
     special = SPECIAL_CASES.get(number, set())
-    alone = {each[0] for each in found.values() if len(each) == 1}
+    alone = {violated[0] for violated in found.values() if len(violated) == 1}
     assert set(range(len(exercise.properties))) - special - alone == set()
     # No law follows from those before it.
-    first = {each[0] for each in found.values()}
+    first = {violated[0] for violated in found.values()}
     assert set(range(len(exercise.properties))) == first | alone
 
 
@@ -242,7 +242,7 @@ def test_page_uses_only_explained_names(number: int) -> None:
     known = explained(number)
     for program in programs:
         for name in used(ast.parse(program)):
-            assert any(resolved(name) is each for each in known), f"{name} is not explained yet"
+            assert any(resolved(name) is value for value in known), f"{name} is not explained yet"
 
 
 @each_lesson
@@ -261,7 +261,7 @@ def test_exercise_uses_only_explained_names(number: int) -> None:
         for node in ast.walk(definition(imports, name)):
             if isinstance(node, ast.Name) and origins.get(node.id, "").startswith("minispore."):
                 value = getattr(shipped, node.id)
-                is_known = isinstance(value, ModuleType) or any(value is each for each in known)
+                is_known = isinstance(value, ModuleType) or any(value is other for other in known)
                 assert is_known, f"{origins[node.id]} is not explained yet"
 
 
@@ -270,6 +270,6 @@ def test_name_is_explained_once() -> None:
     for number in NUMBERS:
         for name in explained_in(lessons.page(number)):
             value = resolved(name)
-            others = [where for each, where in explained_names if each is value]
+            others = [where for other, where in explained_names if other is value]
             assert not others, f"{name} is explained in lesson {number} and in {others}"
             explained_names.append((value, f"lesson {number}"))

@@ -166,13 +166,13 @@ def test_read_describes_a_drawing() -> None:
     *_, drawn = terminal_text(f"```python\n{program}```\n").split("```text\n")
     drawing = draw_cell(nn.Dense(2, 3))
     title, description = re.findall(r"<(?:title|desc)>(.*?)<", drawing)[:2]
-    expected = [f"[A drawing] {title}", *(f"  {each}" for each in description.split(". ")), "```"]
-    assert drawn.splitlines() == [each.replace("&gt;", ">") for each in expected]
+    expected = [f"[A drawing] {title}", *(f"  {part}" for part in description.split(". ")), "```"]
+    assert drawn.splitlines() == [line.replace("&gt;", ">") for line in expected]
 
 
 @pytest.mark.parametrize(
     "file",
-    [each for each in sorted(DOCS.glob("learn/[0-9]*.zh.md")) if each.name[:2] != "00"],
+    [file for file in sorted(DOCS.glob("learn/[0-9]*.zh.md")) if file.name[:2] != "00"],
     ids=lambda file: file.stem,
 )
 def test_read_shows_the_chinese_page_without_ids_of_headings(file: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from minispore._course import playground
 from minispore._course.playground import BUILT_IN, DEFAULT, Choices, Run, play
 
-NEED_VALIDATION = [each for each in BUILT_IN if "eval_loss" in each]
+NEED_VALIDATION = [call for call in BUILT_IN if "eval_loss" in call]
 CUTS = {"exception", "interrupt", "kill"}
 
 
@@ -20,7 +20,7 @@ CUTS = {"exception", "interrupt", "kill"}
 def choices(draw: st.DrawFn) -> Choices:
     """Return a strategy for choices of built-in callbacks."""
     validation = draw(st.booleans())
-    usable = [each for each in BUILT_IN if validation or each not in NEED_VALIDATION]
+    usable = [call for call in BUILT_IN if validation or call not in NEED_VALIDATION]
     return {
         "callbacks": "\n".join(draw(st.lists(st.sampled_from(usable), max_size=4))),
         "code": "",
@@ -55,7 +55,7 @@ def test_events_are_a_sentence_unless_a_fault_cuts_them_off(chosen: Choices) -> 
     run, cut = outcome.runs[0], fault in CUTS and step <= done(complete)
     assert complete.is_sentence
     assert run.is_sentence == (not cut)
-    assert not any(each.error for each in outcome.runs)
+    assert not any(played.error for played in outcome.runs)
     if cut or fault == "stop":
         assert done(run) == min(step, done(complete))
     if cut:
@@ -88,10 +88,10 @@ def test_parameters_are_those_that_a_callback_sees(chosen: Choices) -> None:
         run = play({**chosen, "callbacks": "Prints()", "code": PRINTS}).runs[0]
     names = "cur_epoch_num", "cur_step_num", "net_outputs"
     ends = [params for event, params in run.params if event == "on_train_step_end"]
-    shown = "".join(f"{' '.join(str(each[name]) for name in names)}\n" for each in ends)
+    shown = "".join(f"{' '.join(str(params[name]) for name in names)}\n" for params in ends)
     assert run.printed == shown
     # What a callback adds is there from the next event on.
-    assert [each.get("seen") for each in ends] == [None, *range(1, len(ends))]
+    assert [params.get("seen") for params in ends] == [None, *range(1, len(ends))]
 
 
 def with_hook(body: str, hook: str = "on_train_step_end(self, run_context)") -> Choices:

@@ -12,8 +12,8 @@ NUMBERS = st.integers(-9, 9).map(float)
 
 def summing(values: list[Numbers]) -> Process[list[Numbers]]:
     totals: list[Numbers] = []
-    for each in values:
-        total = yield each
+    for value in values:
+        total = yield value
         totals.append(total.copy())
         total += 1.0  # its own copy
     return totals
@@ -25,7 +25,7 @@ def test_all_reduce_is_the_sum_over_all_processes(size: int, data: st.DataObject
     count = data.draw(st.integers(0, 3))
     lists = st.lists(arrays, min_size=count, max_size=count)
     values = data.draw(st.lists(lists, min_size=size, max_size=size))
-    for totals in run_processes([summing(each) for each in values]):
+    for totals in run_processes([summing(own_values) for own_values in values]):
         np.testing.assert_array_equal(totals, np.sum(values, axis=0))
 
 

@@ -26,15 +26,15 @@ def points(result: CheckResult | None) -> str:
 
 
 @given(grades)
-def test_gradebooks_contain_each_percentage(each: dict[str, dict[int, CheckResult]]) -> None:
-    numbers = sorted({number for results in each.values() for number in results})
-    for rows in (moodle_rows(each, numbers), canvas_rows(each, numbers)):
+def test_gradebooks_contain_each_percentage(graded: dict[str, dict[int, CheckResult]]) -> None:
+    numbers = sorted({number for results in graded.values() for number in results})
+    for rows in (moodle_rows(graded, numbers), canvas_rows(graded, numbers)):
         assert list(csv.reader(StringIO(as_csv(rows), newline=""), strict=True)) == rows
         assert len(set(map(len, rows))) == 1
-    _, points_possible, *in_canvas = canvas_rows(each, numbers)
+    _, points_possible, *in_canvas = canvas_rows(graded, numbers)
     assert points_possible[0].strip() == "Points Possible"
-    learners = csv.DictReader(StringIO(as_csv(moodle_rows(each, numbers)), newline=""))
-    for (name, results), moodle, canvas in zip(each.items(), learners, in_canvas, strict=True):
+    learners = csv.DictReader(StringIO(as_csv(moodle_rows(graded, numbers)), newline=""))
+    for (name, results), moodle, canvas in zip(graded.items(), learners, in_canvas, strict=True):
         assert moodle["Username"] == canvas[0] == canvas[3] == name
         for column, number in enumerate(numbers, 5):
             result = results.get(number)
@@ -77,5 +77,5 @@ def test_linked_file_is_not_compared() -> None:
         name = f"{lessons.names()[3]}.py"
         (folder / "ada" / name).write_text(INDEPENDENT, "utf-8")
         (folder / "bob" / name).symlink_to(folder / "ada" / name)
-        each = {"ada": {3: result}, "bob": {3: result}}
-        assert write_reports(folder, folder / "out", each) == []
+        graded = {"ada": {3: result}, "bob": {3: result}}
+        assert write_reports(folder, folder / "out", graded) == []

@@ -95,7 +95,7 @@ def test_last_verdict_and_the_end_of_the_output_are_returned(
 ) -> None:
     with TemporaryDirectory() as temporary:
         folder, output = Path(temporary), "x" * more + printed
-        texts = [json.dumps([each is reported[-1], asdict(each)]) for each in reported]
+        texts = [json.dumps([verdict is reported[-1], asdict(verdict)]) for verdict in reported]
         (folder / "verdicts").write_text("\n".join([*texts, ""]), "utf-8")
         (folder / "output").write_text(output, "utf-8")
         start = perf_counter()

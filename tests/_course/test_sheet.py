@@ -23,15 +23,15 @@ def test_sheet_has_each_bug_and_each_question(number: int) -> None:
     ]  # fmt: skip
     assert "After this lesson you can" in text.split("\n## ")[0]
     if isinstance(exercise, CodeExercise):
-        bugs = [each.description for each in exercise.bugs]
+        bugs = [fault.description for fault in exercise.bugs]
     else:
-        bugs = [each.description for each in exercise.wrong]
+        bugs = [implementation.description for implementation in exercise.wrong]
     mistakes = parts["Typical mistakes"].splitlines()[2:]
     assert len(mistakes) == len(bugs)
     for mistake, bug in zip(mistakes, bugs, strict=True):
         assert f"**{bug}**" in mistake
         if isinstance(exercise, CodeExercise):
-            assert any(each.description in mistake for each in exercise.properties)
+            assert any(law.description in mistake for law in exercise.properties)
             assert ": For " in mistake or ": How does the time grow " in mistake
     assert parts["Questions"].count("**") == 2 * page.count('??? question "')
     assert parts["Questions"].count("**") > 0
@@ -49,4 +49,4 @@ def test_questions_about_a_testing_exercise_name_its_wrong_implementations() -> 
     exercise = lessons.lesson(14).exercise
     assert isinstance(exercise, TestExercise)
     text = sheet(14)
-    assert all(f"- **{each.description}**: " in text for each in exercise.wrong)
+    assert all(f"- **{implementation.description}**: " in text for implementation in exercise.wrong)

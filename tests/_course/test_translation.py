@@ -51,13 +51,13 @@ def texts_of(number: int) -> Iterator[str]:
     exercise = lesson.exercise
     yield from exercise.tasks.values()
     if isinstance(exercise, CodeExercise):
-        yield from (each.description for each in exercise.properties)
-        yield from (each.description for each in exercise.bugs)
+        yield from (law.description for law in exercise.properties)
+        yield from (bug.description for bug in exercise.bugs)
         for contract in exercise.contracts:
             yield contract.text
-            yield from (each.description for each in contract.properties)
+            yield from (law.description for law in contract.properties)
     else:
-        yield from (each.description for each in exercise.wrong)
+        yield from (implementation.description for implementation in exercise.wrong)
 
 
 @each_lesson

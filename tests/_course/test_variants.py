@@ -18,8 +18,8 @@ from minispore._course.workspace import Workspace, exercise_file, variant_of
 from tests._course.test_workspace import learn
 
 EXERCISES = {number: lessons.lesson(number).exercise for number in lessons.names()}
-CODE = {number: each for number, each in EXERCISES.items() if isinstance(each, CodeExercise)}
-CONTRACTS = [(number, i) for number, each in CODE.items() for i in range(len(each.contracts))]
+CODE = {number: value for number, value in EXERCISES.items() if isinstance(value, CodeExercise)}
+CONTRACTS = [(number, i) for number, code in CODE.items() for i in range(len(code.contracts))]
 
 
 def own_solution(exercise: CodeExercise, seed: int) -> str:

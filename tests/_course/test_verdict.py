@@ -45,7 +45,7 @@ OUTCOMES: dict[str, Callable[[], BaseException] | None] = {
     "memory": MemoryLimitReached,
 }
 outcomes = st.sampled_from(sorted(OUTCOMES))
-judgements = outcomes.filter(lambda each: each not in {"unwritten", "memory"})
+judgements = outcomes.filter(lambda outcome: outcome not in {"unwritten", "memory"})
 
 
 def act(outcome: str) -> None:
@@ -84,15 +84,15 @@ def test_each_property_is_checked_and_the_first_violation_reported(
         exercise, work_with(f=print), speedup=speedup, report=reported.append
     )
 
-    failures = [i for i, each in enumerate(planned) if each not in {"holds", "unwritten"}]
+    failures = [i for i, outcome in enumerate(planned) if outcome not in {"holds", "unwritten"}]
     last = next((i for i in failures if fast or planned[i] in {"time", "memory"}), len(planned) - 1)
     tried = planned[: last + 1]
     assert checked == set(range(len(tried)))
     assert (actual.done, actual.total) == (tried.count("holds"), len(planned))
     assert actual.passed == (set(planned) == {"holds"})
-    decided = [i for i, each in enumerate(tried) if each not in {"unwritten", "memory"}]
+    decided = [i for i, outcome in enumerate(tried) if outcome not in {"unwritten", "memory"}]
     done = [planned[: i + 1].count("holds") for i in decided]
-    assert [each.done for each in reported] == done[: len(done) - ("time" in tried)]
+    assert [report.done for report in reported] == done[: len(done) - ("time" in tried)]
     violated = [i for i in decided if planned[i] != "holds"]
     assert actual.undecided == ("memory" in tried and not violated and "unwritten" not in tried)
     if violated:
@@ -122,7 +122,7 @@ def test_check_that_generates_no_cases_does_not_pass() -> None:
     assert actual.lines[-1].startswith("But your check uses no generated cases")
     generating = given(st.just(0))
     actual = evaluate_submission(
-        exercise, work_with(check=lambda each: generating(lambda _: each())())
+        exercise, work_with(check=lambda implementation: generating(lambda _: implementation())())
     )
     assert actual.passed
 
@@ -138,8 +138,8 @@ def test_check_passes_if_it_separates_correct_from_wrong(
 ) -> None:
     implementations = [
         tuple(
-            Implementation(f"{kind} {i}", partial(partial, act, each))
-            for i, each in enumerate(listed)
+            Implementation(f"{kind} {i}", partial(partial, act, outcome))
+            for i, outcome in enumerate(listed)
         )
         for kind, listed in (("right", correct), ("faulty", wrong))
     ]

@@ -102,10 +102,10 @@ class LearnerFolder(RuleBasedStateMachine):
         if name not in self.files:
             assert f"learn start {number}\n" in self.learn("reset", number, 2)
             return
-        count = sum(each.startswith(f"{name}.bak") for each in self.files) + 1
-        kept = f"{name}.bak{count if count > 1 else ''}"
-        assert str(self.folder / kept) in self.learn("reset", number)
-        self.files[kept] = self.files[name]
+        count = sum(file.startswith(f"{name}.bak") for file in self.files) + 1
+        backup = f"{name}.bak{count if count > 1 else ''}"
+        assert str(self.folder / backup) in self.learn("reset", number)
+        self.files[backup] = self.files[name]
         self.files[name] = exercise_file(number)
 
     @precondition(lambda self: self.files)
@@ -211,7 +211,7 @@ def test_list_contains_every_page_in_the_order_of_the_navigation() -> None:
     pages = [line.split()[-1] for line in lines]
     assert pages == [lessons.page(number) for number in (0, *NUMBERS)]
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
-    assert pages == [f"docs/{each}" for each in re.findall(r": (learn/\d\d-.+)", navigation)]
+    assert pages == [f"docs/{page}" for page in re.findall(r": (learn/\d\d-.+)", navigation)]
     for number, line in zip(NUMBERS, lines[1:], strict=True):
         lesson = lessons.lesson(number)
         kind = "code" if isinstance(lesson.exercise, CodeExercise) else "a check"

@@ -79,8 +79,8 @@ def test_initializers_store_arguments_and_defaults(
     kind: type[Initializer], settings: dict[str, object]
 ) -> None:
     parameters = inspect.signature(kind).parameters.values()
-    default = {each.name: each.default for each in parameters}
-    needed = {each.name: settings[each.name] for each in parameters if each.default is each.empty}
+    default = {p.name: p.default for p in parameters}
+    needed = {p.name: settings[p.name] for p in parameters if p.default is p.empty}
     for given_ in (settings, needed):
         made, expected = kind(**given_), {**default, **given_}
         assert made._kwargs == expected
@@ -180,9 +180,9 @@ def test_name_of_an_initializer_is_that_of_its_class(
     name = kind.__name__.lower()
     others = {"zero": "zeros", "one": "ones"}
     other = others.get(name) or re.sub("^(he|xavier)", r"\1_", name)
-    for each in (name, other, kind.__name__):
+    for spelling in (name, other, kind.__name__):
         set_seed(3)
-        actual = draw(each.upper() if upper else each, shape)
+        actual = draw(spelling.upper() if upper else spelling, shape)
         set_seed(3)
         assert np.array_equal(actual, draw(kind(), shape))
 

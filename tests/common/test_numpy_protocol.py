@@ -170,9 +170,9 @@ def test_unrecorded_tensors_convert_to_arrays() -> None:
     constant = Tensor([3.0, 4.0])
 
     def fn(x: Tensor) -> Tensor:
-        kept = ops.stop_gradient(x)
+        stopped = ops.stop_gradient(x)
         return (
-            x * Tensor(sum(np.asarray(y, np.float32) for y in (constant, kept, x.asnumpy())))
+            x * Tensor(sum(np.asarray(y, np.float32) for y in (constant, stopped, x.asnumpy())))
         ).sum()
 
     assert ms.grad(fn)(Tensor([1.0, 2.0])).tolist() == [5.0, 8.0]

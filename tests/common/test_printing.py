@@ -83,9 +83,9 @@ def test_elements_are_formatted_like_numbers(number: float, form: str, axes: int
 @given(arrays(shapes=hnp.array_shapes(max_dims=2, max_side=3)))
 def test_html_shows_four_decimals(array: Arrays) -> None:
     text = tensor_html(array, "Tensor", "a<b")
-    head, _, rest = text.removesuffix("</pre>").partition("<pre>")
+    head, _, body = text.removesuffix("</pre>").partition("<pre>")
     assert head == f"<b>Tensor a&lt;b</b> {array.shape} {Tensor(array).dtype}"
     with np.printoptions(precision=4, suppress=True):
-        assert rest == str(array)
+        assert body == str(array)
     assert tensor_html(np.full(201, 1 / 3), "Tensor", "").count("0.3333") == 6
     assert tensor_html(np.full(200, 1 / 3), "Tensor", "").count("0.3333") == 200

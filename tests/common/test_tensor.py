@@ -403,7 +403,7 @@ def methods() -> Iterator[tuple[str, tuple[str, str]]]:
 def test_argument_given_by_both_of_its_names_is_refused(name: str, both: tuple[str, str]) -> None:
     method: Callable[..., object] = getattr(Tensor([1.0]), name)
     accepted = inspect.signature(method).parameters
-    others = {each: value for each, value in FURTHER.items() if each in accepted}
+    others = {parameter: value for parameter, value in FURTHER.items() if parameter in accepted}
     message = f"^For '{name}', an argument was given by both of its names: (.+) and \\1\\.$"
     with pytest.raises(TypeError, match=message):
         method(**others, **dict.fromkeys(both, BOTH[both]))

@@ -45,9 +45,9 @@ def test_messages_are_as_large_as_the_buffer_allows(
 
 @given(st.lists(st.sampled_from("abc"), max_size=9))
 def test_shortened_lists_have_the_first_five_texts(texts: list[str]) -> None:
-    shown, _, rest = _collectives.shortened(texts, ", ").partition(" and ")
+    shown, _, omitted = _collectives.shortened(texts, ", ").partition(" and ")
     assert shown == ", ".join(texts[:5])
-    assert rest == (f"{len(texts) - 5} more" if len(texts) > 5 else "")
+    assert omitted == (f"{len(texts) - 5} more" if len(texts) > 5 else "")
 
 
 @given(ARRAYS, st.integers(1, 200))
@@ -57,8 +57,8 @@ def test_collectives_keep_shapes_types_and_operands(arrays: list[Array], buffer:
     try:
         copies = [array.copy() for array in arrays]
         sums, received = (
-            cast("list[Array]", each)
-            for each in (
+            cast("list[Array]", result)
+            for result in (
                 _collectives.all_reduce_sum(
                     cast("list[array_namespace.Array]", arrays), bucket_bytes=buffer
                 ),

@@ -48,15 +48,15 @@ def test_ranks_without_init() -> None:
 def test_init_joins_the_processes_and_release_leaves_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    left: list[str] = []
+    calls: list[str] = []
 
     def communicator() -> SimpleNamespace:
         return SimpleNamespace(
             Get_rank=lambda: 1,
             Get_size=lambda: 3,
             Dup=communicator,
-            Barrier=lambda: left.append("Barrier"),
-            Free=lambda: left.append("Free"),
+            Barrier=lambda: calls.append("Barrier"),
+            Free=lambda: calls.append("Free"),
         )
 
     install_mpi(monkeypatch, communicator())
@@ -74,7 +74,7 @@ def test_init_joins_the_processes_and_release_leaves_them(
         assert sys.excepthook is not sys.__excepthook__
     finally:
         communication.release()
-    assert left == ["Barrier", "Free", "Free"]
+    assert calls == ["Barrier", "Free", "Free"]
     assert (communication.get_rank(), communication.get_group_size()) == (0, 1)
     assert [ms.get_auto_parallel_context(name) for name in settings] == before
     assert sys.excepthook is sys.__excepthook__

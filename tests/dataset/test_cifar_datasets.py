@@ -15,7 +15,7 @@ def write_rows(path: Path, labels: list[int], count: int) -> npt.NDArray[np.uint
     """Write images whose first red, green and blue pixels are the label, 100 and 200."""
     table = np.random.default_rng(len(labels)).integers(0, 256, (len(labels), count + 3072), "u1")
     table[:, :count] = np.array(labels)[:, np.newaxis]
-    table[:, [count, count + 1024, count + 2048]] = [[each, 100, 200] for each in labels]
+    table[:, [count, count + 1024, count + 2048]] = [[label, 100, 200] for label in labels]
     path.write_bytes(table.tobytes())
     return table
 

@@ -14,12 +14,12 @@ COUNTS = st.integers(1, 12)
 def test_last_repeat_and_batch_are_reported(rows: int, first: int, last: int, batch: int) -> None:
     data = numbers(rows)
     assert data.get_repeat_count() == data.get_batch_size() == 1
-    for each in (
+    for pipeline in (
         data.repeat(first).batch(batch).repeat(last),
         data.batch(batch).repeat(first).repeat(last).shuffle(2),
         data.batch(batch).repeat(last) + data.batch(3 * batch),
     ):
-        assert each.get_batch_size() == batch
+        assert pipeline.get_batch_size() == batch
     assert data.repeat(first).repeat(last).batch(batch).get_repeat_count() == last
     assert data.repeat(first).batch(batch).repeat(last).filter(bool).get_repeat_count() == last
     assert data.batch(batch).zip(numbers(rows, "b")).get_batch_size() == batch

@@ -59,10 +59,10 @@ class Server:
         if self.announces:
             handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
-        rest = data[: self.cuts.pop(0)] if self.cuts else data
+        body = data[: self.cuts.pop(0)] if self.cuts else data
         with suppress(ConnectionError):  # the client has closed it
-            for first in range(0, len(rest), 100_000):
-                handler.wfile.write(rest[first : first + 100_000])
+            for first in range(0, len(body), 100_000):
+                handler.wfile.write(body[first : first + 100_000])
                 self.sent += 100_000
 
 

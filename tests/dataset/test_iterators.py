@@ -182,18 +182,18 @@ def test_another_iterator_continues_from_a_state(steps: list[str], taken: int) -
     if not size:
         return
     # Epochs of a filter after noise have different sizes.
-    epochs = left = 2 + taken // size
+    epochs = remaining = 2 + taken // size
     iterator = data.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
     number = 0
-    while number < taken and left:
+    while number < taken and remaining:
         rows = rows_from(islice(iterator, taken - number), 1)
         if rows and isinstance(rows[-1][0], str):
             return  # after an error the iterator cannot continue
         number += len(rows)
-        left -= number < taken
+        remaining -= number < taken
     state = iterator.state_dict()
     before = (random.getstate(), np.random.get_state())  # noqa: NPY002
-    expected = rows_from(iterator, left)
+    expected = rows_from(iterator, remaining)
 
     set_seed(4)
     random.seed(4)  # a split counts the rows of a filter after noise
@@ -202,7 +202,7 @@ def test_another_iterator_continues_from_a_state(steps: list[str], taken: int) -
     other.load_state_dict(state)
     random.setstate(before[0])
     np.random.set_state(before[1])  # noqa: NPY002
-    assert rows_from(other, left) == expected
+    assert rows_from(other, remaining) == expected
 
 
 def test_earlier_rows_are_not_read_without_user_code() -> None:
@@ -226,7 +226,7 @@ DAMAGED: dict[str, tuple[object, ...]] = {
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [(key, x) for key, each in DAMAGED.items() for x in each]
+    ("key", "value"), [(key, x) for key, values in DAMAGED.items() for x in values]
 )
 @pytest.mark.parametrize("taken", [0, 2])
 def test_damaged_state_leaves_iterator_unchanged(key: str, value: object, taken: int) -> None:
@@ -298,8 +298,8 @@ def test_state_of_other_settings_is_rejected(kind: str) -> None:
 
 def test_state_beyond_the_end_of_data_is_rejected() -> None:
     def some(rows: int) -> DatasetIterator[list[Array]]:
-        kept = ds.NumpySlicesDataset([1, 2, 3, 4], "x").map(noise).filter(lambda x: x < rows + 2)
-        return kept.create_tuple_iterator(output_numpy=True)
+        data = ds.NumpySlicesDataset([1, 2, 3, 4], "x").map(noise).filter(lambda x: x < rows + 2)
+        return data.create_tuple_iterator(output_numpy=True)
 
     iterator = some(3)
     for _ in range(3):

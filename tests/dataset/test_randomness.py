@@ -48,7 +48,7 @@ def order(data: ds.Dataset, seed: int, epoch: int = 0) -> Order:
     """Return the numbers in the rows of an epoch."""
     blocks = data._node.blocks(EpochKey(seed, seeded=True, number=epoch), 64)
     return tuple(
-        int(x) for block in blocks for row in rows_of(block) for each in row for x in each.ravel()
+        int(x) for block in blocks for row in rows_of(block) for array in row for x in array.ravel()
     )
 
 
@@ -134,16 +134,16 @@ def test_epochs_of_a_repeat_share_no_order() -> None:
     assert len({tuple(rows[i : i + 20]) for i in range(0, 120, 20)}) == 6
 
 
-def orders_of_buffer(buffer: Order, rest: Order, size: int) -> dict[Order, float]:
+def orders_of_buffer(buffer: Order, unread: Order, size: int) -> dict[Order, float]:
     """Return the probability of each order in which rows leave a shuffle's buffer."""
-    if not rest:
+    if not unread:
         return uniform(permutations(buffer))
     if len(buffer) < size:
-        return orders_of_buffer((*buffer, rest[0]), rest[1:], size)
+        return orders_of_buffer((*buffer, unread[0]), unread[1:], size)
     result: dict[Order, float] = {}
     for i, row in enumerate(buffer):
-        others = (*buffer[:i], rest[0], *buffer[i + 1 :])
-        for following, probability in orders_of_buffer(others, rest[1:], size).items():
+        others = (*buffer[:i], unread[0], *buffer[i + 1 :])
+        for following, probability in orders_of_buffer(others, unread[1:], size).items():
             result[row, *following] = probability / size
     return result
 
@@ -344,13 +344,13 @@ def test_amounts_of_random_transforms_are_uniform_and_independent(kind: str) -> 
     rng = np.random.default_rng(1)
     chosen = [amounts_of(transform.choose(rng.random(len(bounds)), 1, 1)) for _ in range(600)]
     amounts = [
-        tuple(tenths(x, *ends) for x, ends in zip(each, bounds, strict=True)) for each in chosen
+        tuple(tenths(x, *ends) for x, ends in zip(drawn, bounds, strict=True)) for drawn in chosen
     ]
     for column in zip(*amounts, strict=True):
         assert_frequencies(column, uniform(range(10)))
-    halves = [tuple(amount < 5 for amount in each) for each in amounts]
+    halves = [tuple(amount < 5 for amount in row) for row in amounts]
     for i, j in combinations(range(len(bounds)), 2):
-        pairs = ((each[i], each[j]) for each in halves)
+        pairs = ((row[i], row[j]) for row in halves)
         assert_frequencies(pairs, uniform(product([True, False], repeat=2)))
 
 
@@ -372,7 +372,7 @@ def test_amounts_and_order_of_random_color_adjust_are_uniform() -> None:
     assert_frequencies(values(transformed(color, red, 600)), {bright_first: 0.5, gray_first: 0.5})
     brightness = vision.RandomColorAdjust(0.5)
     results = values(transformed(brightness, np.full((1, 1, 3), 200, np.float32), 600))
-    assert_frequencies((tenths(each[0], 100, 300) for each in results), uniform(range(10)))
+    assert_frequencies((tenths(result[0], 100, 300) for result in results), uniform(range(10)))
 
 
 def test_parts_of_random_resized_crop_have_uniform_areas_and_logarithmic_ratios() -> None:

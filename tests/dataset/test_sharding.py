@@ -32,7 +32,7 @@ def test_excess_batches_are_dropped_and_missing_ones_empty(
     shard_rows = ROWS[number::3]
     iterator = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
     for _ in range(2):
-        actual = [each for (each,) in iterator]
+        actual = [x for (x,) in iterator]
         assert len(actual) == agreed
         for i, actual_batch in enumerate(actual):
             expected = shard_rows[i * batch : (i + 1) * batch]

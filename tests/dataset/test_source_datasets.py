@@ -35,16 +35,16 @@ def test_slices_of_an_array_list_tuple_or_dictionary(
     columns: list[Array], named: bool, listed: bool
 ) -> None:
     names = ["column_0", "column_1", "column_2"][: len(columns)]
-    values = [each.tolist() if listed else each for each in columns]
+    values = [column.tolist() if listed else column for column in columns]
     data: Any = tuple(values) if len(columns) > 1 else values[0]
     if named:
         names = [f"name {i}" for i in range(len(columns))]
         data = dict(zip(names, values, strict=True))
     dataset = ds.NumpySlicesDataset(data, shuffle=False)
     assert dataset.get_col_names() == names
-    assert dataset.output_types() == [np.asarray(each).dtype for each in values]
-    assert dataset.output_shapes() == [list(each.shape[1:]) for each in columns]
-    expected = [[each[i].tolist() for each in columns] for i in range(len(columns[0]))]
+    assert dataset.output_types() == [np.asarray(value).dtype for value in values]
+    assert dataset.output_shapes() == [list(column.shape[1:]) for column in columns]
+    expected = [[column[i].tolist() for column in columns] for i in range(len(columns[0]))]
     assert rows(dataset) == expected
     for i in range(-len(dataset), len(dataset)):
         assert [value.tolist() for value in dataset[i]] == expected[i]

@@ -146,10 +146,10 @@ def test_rows_are_those_of_one_process(
 
     rows = seeded(*settings, workers[0])
     if len(trace(islice(rows, taken))) == taken and "Error" not in first[taken - 1]:
-        state, rest = rows.state_dict(), trace(rows)
+        state, remaining = rows.state_dict(), trace(rows)
         other = seeded(*settings, workers[1])
         other.load_state_dict(state)
-        assert trace(other) == rest
+        assert trace(other) == remaining
 
 
 def parallel(
@@ -218,9 +218,9 @@ def test_workers_read_what_the_program_assigned(
     here, there = (
         [
             (x.item(), flag.item())
-            for x, flag in each.create_tuple_iterator(num_epochs=1, output_numpy=True)
+            for x, flag in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
         ]
-        for each in rows
+        for dataset in rows
     )
     assert here == [(x, True) for x, _ in there]
     assert not any(inherited for _, inherited in there)

@@ -225,17 +225,17 @@ def train_steps(target: DeviceTarget, cuda_aware: bool) -> dict[str, object]:
     reducer = nn.DistributedGradReducer(parameters, mean=True)
     loss, reduced = reducer.reduce_step(loss, parameters, rank)
     tensors = [loss, *reduced, *losses, *parameters]
-    results = [each.asnumpy() for each in tensors]
+    results = [tensor.asnumpy() for tensor in tensors]
     inputs: list[npt.NDArray[np.generic]] = [np.array(rank + 1.0), np.full(3, 0.5, np.float16)]
     inputs += [np.zeros((0, 2), np.int32), np.arange(4).reshape(2, 2).T + rank]
-    arrays = _collectives.to_mpi_buffers([from_host(each) for each in inputs])
+    arrays = _collectives.to_mpi_buffers([from_host(array) for array in inputs])
     flags = from_host(np.array([rank == 0, False]))
     results += map(
         to_host, [*_collectives.all_reduce_sum(arrays), *_collectives.broadcast([*arrays, flags])]
     )
     return {
         "bits": [[str(x.dtype), x.shape, x.tobytes().hex()] for x in results],
-        "devices": [each.device for each in tensors],
+        "devices": [tensor.device for tensor in tensors],
         "counts": counts,
     }
 

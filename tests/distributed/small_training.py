@@ -62,4 +62,4 @@ def model(seed: int = 0, net: nn.Cell | None = None) -> Model:
 
 def weights(trained: Model) -> Weights:
     parameters = trained.train_network.get_parameters()
-    return np.concatenate([each.asnumpy().ravel().astype(np.float32) for each in parameters])
+    return np.concatenate([p.asnumpy().ravel().astype(np.float32) for p in parameters])

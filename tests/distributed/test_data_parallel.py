@@ -100,7 +100,7 @@ def test_only_the_chief_writes_and_prints_by_default(two: Run) -> None:
 
 def test_resume_with_equally_many_processes_is_exact(two: Run) -> None:
     saved = two.results("save")
-    assert two.results("resume") == [[each, each] for each in saved]
+    assert two.results("resume") == [[result, result] for result in saved]
 
 
 def check_resumed_weights(run: Run, processes: int, folder: Path) -> None:

@@ -65,7 +65,7 @@ class ThreadedCommunicator:
 
     def Allreduce(self, _: None, values: "npt.NDArray[np.generic]", op: np.ufunc) -> None:
         gathered = self.allgather(values.copy())
-        assert len({(each.shape, each.dtype) for each in gathered}) == 1
+        assert len({(array.shape, array.dtype) for array in gathered}) == 1
         values[...] = op.reduce(gathered)
 
     def enter(self, rank: int) -> None:

@@ -61,8 +61,8 @@ def test_page_of_the_differences_has_each_of_them() -> None:
     page = script.on_page_markdown((ROOT / "docs" / "compatibility.md").read_text("utf-8"))
     rows = Counter(line for line in page.splitlines() if "<small>`tests/" in line)
     listed = script.differences()
-    expected = Counter(f"| {each.topic} {script.row(each)}" for each in listed)
-    assert rows == expected + Counter(script.row(each) for each in listed if each.common)
+    expected = Counter(f"| {entry.topic} {script.row(entry)}" for entry in listed)
+    assert rows == expected + Counter(script.row(entry) for entry in listed if entry.common)
     # Each row is one row of a table, with as many cells as its heading.
     assert {line.count(" | ") for line in rows} == {1, 2}
 

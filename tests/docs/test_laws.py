@@ -35,8 +35,8 @@ def name_of(fence: str) -> str:
     "fence",
     [
         # Those with fewer examples take more than a second.
-        pytest.param(each, id=name_of(each), marks=pytest.mark.full if "examples=" in each else [])
-        for each in FENCES
+        pytest.param(text, id=name_of(text), marks=pytest.mark.full if "examples=" in text else [])
+        for text in FENCES
     ],
 )
 def test_law_holds_and_its_bug_breaks_it(fence: str) -> None:

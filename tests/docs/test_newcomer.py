@@ -59,7 +59,7 @@ def reached(start: str, clicks: int) -> dict[str, int]:
     """Return the number of clicks to each page and heading that can be reached."""
     found = {start: 0}
     for click in range(1, clicks + 1):
-        for place in [each for each, at in found.items() if at == click - 1]:
+        for place in [earlier for earlier, at in found.items() if at == click - 1]:
             page = place.partition("#")[0]
             if (DOCS / page).is_file():
                 for link in links(page):
@@ -79,9 +79,9 @@ def section(place: str) -> str:
     # Comments of programs are no headings.
     prose = languages.FENCE.sub(lambda match: match[0].replace("#", " "), text)
     headings = list(languages.HEADING.finditer(prose))
-    start = next(each for each in headings if languages.slug(each[2]) == anchor)
+    start = next(heading for heading in headings if languages.slug(heading[2]) == anchor)
     following = headings[headings.index(start) + 1 :]
-    after = (each.start() for each in following if len(each[1]) <= len(start[1]))
+    after = (heading.start() for heading in following if len(heading[1]) <= len(start[1]))
     return text[start.start() : next(after, None)]
 
 

@@ -117,8 +117,8 @@ def test_each_name_of_a_topic_is_documented_on_one_page() -> None:
         text = page.read_text("utf-8")
         made = cast("list[Family]", list(reference().pages_of(text)))
         shown = [reference().expand(text, page.parent), *(reference().page_of(f, "") for f in made)]
-        documented = Counter(each for t in shown for each in DIRECTIVE.findall(t))
-        anchors = Counter(each for t in shown for each in ALIAS.findall(t))
+        documented = Counter(name for t in shown for name in DIRECTIVE.findall(t))
+        anchors = Counter(name for t in shown for name in ALIAS.findall(t))
         listed = [f"{module}.{name}" for module, name in reference().members(text)]
         listed += [".".join(pair) for pair in reference().DIRECTIVE.findall(text)]
         assert documented + anchors == Counter(listed)

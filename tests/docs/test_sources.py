@@ -87,6 +87,6 @@ def test_a_training_step_calls_the_functions_in_this_order(
 
     functions = sources.functions(TEXT)
     assert len(functions) > 20
-    rest = iter(calls)
+    remaining = iter(calls)
     for file, name in functions:
-        assert (file, name) in rest, f"{name} of {file} is not called, or is called earlier"
+        assert (file, name) in remaining, f"{name} of {file} is not called, or is called earlier"

@@ -169,7 +169,7 @@ def test_ids_of_headings_are_markdown_s() -> None:
     ]
     page = "".join(f"## {text}\n\n" for text in texts)
     html: str = markdown.markdown(page, extensions=["toc"])
-    assert [f"## {each}" for each in re.findall(r'<h2 id="([^"]*)"', html)] == list(
+    assert [f"## {anchor}" for anchor in re.findall(r'<h2 id="([^"]*)"', html)] == list(
         languages.headings(page)
     )
 
@@ -203,8 +203,8 @@ def test_translation_that_is_behind_says_so(folder: Path) -> None:
     assert languages.on_page_markdown(TRANSLATION, page) == TRANSLATION
     (folder / "learn" / "08-loop.md").write_text(PAGE + "\nMore.\n", "utf-8")
     text = languages.on_page_markdown(TRANSLATION, page)
-    title, note, rest = re.split(r"(?<=hooks}\n)|(?=\n请)", text)
-    assert title + rest == TRANSLATION
+    title, note, body = re.split(r"(?<=hooks}\n)|(?=\n请)", text)
+    assert title + body == TRANSLATION
     assert note.startswith('\n!!! warning "英文原文已更新"\n\n    本页的[英文原文](08-loop.md)')
 
 

@@ -91,7 +91,7 @@ def at_upper_side(point: tuple[float, float], rect: Rect) -> bool:
 
 def called(box: DrawnBox) -> str:
     """Return the name of a box in the description: its number, or the text of a constant."""
-    number = [each.text for each in box.texts if each.rect.left < box.rect.left + 6]
+    number = [label.text for label in box.texts if label.rect.left < box.rect.left + 6]
     return f"number {number[0]}" if number else box.texts[0].text
 
 
@@ -450,7 +450,7 @@ def test_gradient_of_an_unvisited_value_is_the_sum_of_its_contributions(
     for number in order[:visited]:
         # Contributions are added in another order.
         actual, desired = (
-            np.asarray(each.values[number], np.float64) for each in (partial, complete)
+            np.asarray(gradients.values[number], np.float64) for gradients in (partial, complete)
         )
         np.testing.assert_allclose(actual, desired, rtol=1e-9, atol=1e-9)
     uses = {(node.number, i) for node in record.operations for i, _ in enumerate(node.parents)}

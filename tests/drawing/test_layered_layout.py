@@ -176,21 +176,21 @@ def test_positions_without_overlap_are_the_closest_to_their_targets(
     boxes: list[tuple[float, float, float]],
 ) -> None:
     """By the conditions of Karush, Kuhn and Tucker for the sum of weighted squares."""
-    targets, widths, weights = (list(each) for each in zip(*boxes, strict=True))
+    targets, widths, weights = (list(column) for column in zip(*boxes, strict=True))
     at = _separate(targets, widths, weights)
     slack = [
         b - a - (width_a + width_b) / 2 - BOX_GAP
         for (a, width_a), (b, width_b) in pairwise(zip(at, widths, strict=True))
     ]
-    assert all(each >= -1e-9 for each in slack)
+    assert all(gap >= -1e-9 for gap in slack)
     pull, pulls = 0.0, list[float]()
     for x, target, weight in zip(at, targets, weights, strict=True):
         pull += weight * (target - x)
         pulls.append(pull)
     assert pulls[-1] == pytest.approx(0.0, abs=1e-6)
-    for each, distance in zip(pulls, slack, strict=False):
-        assert each >= -1e-6
-        assert each * distance == pytest.approx(0.0, abs=1e-6)
+    for multiplier, distance in zip(pulls, slack, strict=False):
+        assert multiplier >= -1e-6
+        assert multiplier * distance == pytest.approx(0.0, abs=1e-6)
 
 
 @given(st.permutations(range(4)))

@@ -127,7 +127,7 @@ def test_pixels_are_drawn_as_dark_as_they_are(images: UInt8Array, has_captions: 
     assert len(groups) == len(images)
     origins = [tuple(map(float, re.findall(r"[\d.]+", g.attrib["transform"])))[:2] for g in groups]
     assert len(set(origins)) == len(images)
-    assert sorted(origins, key=lambda each: (each[1], each[0])) == origins
+    assert sorted(origins, key=lambda origin: (origin[1], origin[0])) == origins
     for group, image in zip(groups, images, strict=True):
         ink = np.zeros(image.shape)
         for path in group:
@@ -188,7 +188,7 @@ def test_spans_are_in_their_lanes_at_their_places(
         tops += {box.rect.top for box in boxes}
         for span, box in zip(inside, boxes, strict=True):
             assert box.title.startswith(f"{name}: ")
-            assert [each.text for each in box.texts] in ([], [span.text])
+            assert [label.text for label in box.texts] in ([], [span.text])
             assert picture.size.contains(box.rect)
             places |= {span.start: box.rect.left, span.end: box.rect.right}
     assert next(drawn, None) is None

@@ -207,7 +207,7 @@ def test_constant_operands_have_no_pullback(differentiated: list[bool]) -> None:
     nodes: list[Node] = []
 
     def fn(x: Tensor) -> Tensor:
-        a, b, c = (x if each else Tensor(np.ones((1, 1))) for each in differentiated)
+        a, b, c = (x if varies else Tensor(np.ones((1, 1))) for varies in differentiated)
         results = (a * b, ops.where(Tensor([[True]]), b, c), ops.dense(a, b, c[0]))
         nodes.extend(y._node for y in results if y._node is not None)
         return x
@@ -219,26 +219,26 @@ def test_constant_operands_have_no_pullback(differentiated: list[bool]) -> None:
 
 
 def test_gradient_that_a_users_rule_keeps_is_not_returned() -> None:
-    kept: list[Array] = []
+    stored: list[Array] = []
 
     def rule(x: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
         def pullback(g: Array) -> Array:
-            kept.append(g)
+            stored.append(g)
             return g
 
         return x, (pullback,)
 
     gradient = grad(lambda x: ops.apply_rule(rule, x) * 2.0)(Tensor([1.0]))
-    assert kept
-    assert not any(np.shares_memory(gradient.asnumpy(), np.asarray(g)) for g in kept)
+    assert stored
+    assert not any(np.shares_memory(gradient.asnumpy(), np.asarray(g)) for g in stored)
 
 
 def test_outputs_do_not_keep_the_graph_alive() -> None:
-    kept: list[weakref.ref[Tensor]] = []
+    references: list[weakref.ref[Tensor]] = []
 
     def f(x: Tensor) -> tuple[Tensor, dict[str, list[Tensor]]]:
         y = ops.exp(x)
-        kept.append(weakref.ref(y))
+        references.append(weakref.ref(y))
         return ops.sum(y * y), {"more": [y + 1.0]}
 
     (value, aux), gradient = value_and_grad(f, has_aux=True)(Tensor([1.0, 2.0]))
@@ -246,7 +246,7 @@ def test_outputs_do_not_keep_the_graph_alive() -> None:
     assert aux["more"][0]._node is None
     assert gradient._node is None
     gc.collect()
-    assert kept[0]() is None
+    assert references[0]() is None
 
 
 FUNCTIONS: list[Callable[[Tensor, Tensor], Tensor]] = [
@@ -267,7 +267,7 @@ def test_gradients_are_writable_and_do_not_share_memory(
 ) -> None:
     x, y = Tensor(np.ones(shape)), Tensor(np.ones(shape))
     arrays = [g.asnumpy() for g in grad(function, (0, 1))(x, y)]
-    assert all(each.flags.writeable for each in arrays)
+    assert all(array.flags.writeable for array in arrays)
     for first, second in combinations([*arrays, x.asnumpy(), y.asnumpy()], 2):
         assert not np.shares_memory(first, second)
 

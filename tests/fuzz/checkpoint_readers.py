@@ -171,13 +171,13 @@ SAFETENSORS_EXAMPLES = {
 def check_values(loaded: dict[str, Parameter | str], path: Path) -> None:
     assert loaded
     size = path.stat().st_size
-    for name, each in loaded.items():
+    for name, content in loaded.items():
         assert name.encode()
-        if isinstance(each, str):
-            assert len(each) <= size
+        if isinstance(content, str):
+            assert len(content) <= size
         else:
-            assert each.name == name
-            array = each.asnumpy()
+            assert content.name == name
+            array = content.asnumpy()
             assert array.flags.c_contiguous
             assert array.dtype.isnative
             assert array.nbytes <= 2 * size  # BFloat16 becomes Float32
@@ -195,18 +195,18 @@ def load_in_thread(path: Path) -> None:
 def load_into_net(path: Path) -> None:
     """Load into a network, of which all parameters or none are changed."""
     cell = net()
-    before = {each.name: each.asnumpy().copy() for each in cell.get_parameters()}
+    before = {p.name: p.asnumpy().copy() for p in cell.get_parameters()}
     try:
         loaded = load_checkpoint(path, cell)
     except Exception:
-        after = {each.name: each.asnumpy() for each in cell.get_parameters()}
+        after = {p.name: p.asnumpy() for p in cell.get_parameters()}
         assert all(np.array_equal(after[name], before[name]) for name in before)
         raise
-    for each in cell.get_parameters():
-        source = loaded.get(each.name)
+    for parameter in cell.get_parameters():
+        source = loaded.get(parameter.name)
         if isinstance(source, Parameter):
             assert np.array_equal(
-                each.asnumpy(), source.asnumpy().astype(np.float32), equal_nan=True
+                parameter.asnumpy(), source.asnumpy().astype(np.float32), equal_nan=True
             )
 
 

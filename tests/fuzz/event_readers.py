@@ -64,7 +64,7 @@ def _check(content: Content) -> None:
     elif isinstance(content, Landscape):
         # A landscape of a result has no path.
         points = (content.path_x, content.path_y, content.path_z)
-        assert {each.shape for each in points} <= {(len(content.intervals),), (0,)}
+        assert {coordinates.shape for coordinates in points} <= {(len(content.intervals),), (0,)}
         assert content.z.shape == content.y.shape + content.x.shape
         assert content.x.ndim == content.y.ndim == 1
     elif isinstance(content, np.ndarray):

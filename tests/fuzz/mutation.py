@@ -170,5 +170,5 @@ def cuts(data: bytes, most: int) -> Iterable[bytes]:
     """Return the file truncated at up to `most` positions, and near its ends."""
     step = max(1, len(data) // most)
     ends = range(min(most, 6))
-    places = {*range(0, len(data), step), *ends, *(len(data) - 1 - each for each in ends)}
+    places = {*range(0, len(data), step), *ends, *(len(data) - 1 - end for end in ends)}
     return (data[:place] for place in sorted(places) if 0 <= place < len(data))

@@ -98,8 +98,8 @@ def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> b
 
 def states(of: list[train.Callback]) -> list[object]:
     """Return the states of the callbacks, without those of times."""
-    kept = [each for each in of if isinstance(each, SupportsState)]
-    return [dict(each.state_dict()) for each in kept if not isinstance(each, train.TimeMonitor)]
+    stateful = [c for c in of if isinstance(c, SupportsState)]
+    return [dict(c.state_dict()) for c in stateful if not isinstance(c, train.TimeMonitor)]
 
 
 def resume(path: Path, *, backup: bool = False) -> None:
@@ -110,7 +110,7 @@ def resume(path: Path, *, backup: bool = False) -> None:
     if backup:
         listed.append(train.BackupAndRestore(path.parent))
     remembered = states(listed)
-    before = [each.asnumpy().copy() for each in trained.train_network.get_parameters()]
+    before = [p.asnumpy().copy() for p in trained.train_network.get_parameters()]
     random_state = encode(get_rng_state(), "")
     try:
         with redirect_stdout(StringIO()):
@@ -119,7 +119,7 @@ def resume(path: Path, *, backup: bool = False) -> None:
         # It was resumed: a callback may reject an output that the state holds.
         if any("the callback's hook" in note for note in getattr(error, "__notes__", ())):
             return
-        after = [each.asnumpy() for each in trained.train_network.get_parameters()]
+        after = [p.asnumpy() for p in trained.train_network.get_parameters()]
         assert all(map(np.array_equal, after, before))
         assert states(listed) == remembered
         text, arrays = encode(get_rng_state(), "")
@@ -143,8 +143,8 @@ def with_state(key: str, value: object) -> bytes:
     """The text of a state with another value."""
     state = inner = json.loads(texts()[0])
     *path, last = key.split(".")
-    for each in path:
-        inner = inner[each]
+    for part in path:
+        inner = inner[part]
     inner[last] = value
     return json.dumps(state).encode()
 

@@ -101,12 +101,12 @@ def test_callbacks(
 ) -> None:
     folder = tmp_path / "run"
 
-    def left(target: DeviceTarget) -> tuple[list[str], list[float]]:
+    def files_and_losses(target: DeviceTarget) -> tuple[list[str], list[float]]:
         found = run(target, folder, lambda: make(str(folder)), lambda: capsys.readouterr().out)
         losses = re.findall(r"loss is (\S+)", found.lines)
         return sorted(found.files), [float(loss) for loss in losses]
 
-    (here, losses), (there, their_losses) = left("CPU"), left("GPU")
+    (here, losses), (there, their_losses) = files_and_losses("CPU"), files_and_losses("GPU")
     assert there == here
     np.testing.assert_allclose(their_losses, losses, rtol=2e-3)
     assert len(losses) in {0, 2 * BATCHES // 5}

@@ -94,7 +94,7 @@ def test_each_optimizer_is_replayed(which: int) -> None:
             f(*gradients(i))
         if decorate is not identity:
             assert ms.graph_info(f).replayed == 5
-        return [bits(each) for each in optimizer.get_parameters()]
+        return [bits(parameter) for parameter in optimizer.get_parameters()]
 
     assert updated(identity) == updated(ms.jit)
 
@@ -347,7 +347,7 @@ def momentum_set_to_zero(decorate: Decorator) -> object:
         optimizer((x,))
 
     results = rerun(lambda: optimizer.momentum.set_data(0.0), decorate(f), X)
-    return results, [bits(each) for each in optimizer.get_parameters()]
+    return results, [bits(parameter) for parameter in optimizer.get_parameters()]
 
 
 def label_out_of_range(decorate: Decorator) -> object:
@@ -604,8 +604,8 @@ def own_list_returned(decorate: Decorator) -> object:
 
 def dict_returned(decorate: Decorator) -> object:
     f = decorate(lambda x: {"a": x * 2, "b": [{"c": x + 1}]})
-    kept = [f(X + i) for i in range(6)]
-    return [(bits(each["a"]), bits(each["b"][0]["c"])) for each in kept]
+    results = [f(X + i) for i in range(6)]
+    return [(bits(result["a"]), bits(result["b"][0]["c"])) for result in results]
 
 
 def unaligned_input(decorate: Decorator) -> object:
@@ -613,7 +613,7 @@ def unaligned_input(decorate: Decorator) -> object:
     values = np.random.default_rng(0).standard_normal(100_000).astype(np.float32)
     unaligned = np.frombuffer(bytearray(400_001), np.float32, 100_000, offset=1)
     unaligned[:] = values
-    return [calls(f, Tensor.from_numpy(each)) for each in (unaligned, values, unaligned)]
+    return [calls(f, Tensor.from_numpy(array)) for array in (unaligned, values, unaligned)]
 
 
 def stored_in_a_list(decorate: Decorator) -> object:
@@ -628,7 +628,7 @@ def stored_in_a_list(decorate: Decorator) -> object:
     for _ in range(4):
         g(X)
     h = decorate(lambda x: x + 1)
-    return [calls(h, each) for each in stored]
+    return [calls(h, tensor) for tensor in stored]
 
 
 class CountingSchedule(nn.LearningRateSchedule):
@@ -683,9 +683,9 @@ def same_tensor_or_same_memory(decorate: Decorator) -> object:
 def argument_is_a_global_variable(decorate: Decorator) -> object:
     known: list[Any] = [[1.0], {"a": 1.0}]
     results: list[object] = []
-    for each in known:
-        f = decorate(lambda x, options, each=each: x * (2.0 if options is each else 3.0))
-        results += calls(f, X, each), calls(f, X, copy.copy(each)), calls(f, X, each)
+    for value in known:
+        f = decorate(lambda x, options, value=value: x * (2.0 if options is value else 3.0))
+        results += calls(f, X, value), calls(f, X, copy.copy(value)), calls(f, X, value)
     return results
 
 
@@ -730,7 +730,7 @@ def deep_values(decorate: Decorator) -> object:
     for wrap in (lambda x: (x,), lambda x: [x], lambda x: partial(len, x)):
         chain = nested(2000, wrap, ())
         f = decorate(lambda x, chain=chain: x * (1 if chain else 2))
-        if len({str(each) for each in calls(f, X)}) != 1:
+        if len({str(result) for result in calls(f, X)}) != 1:
             return "an error"
     return None
 
@@ -745,7 +745,7 @@ def deep_result(decorate: Decorator) -> object:
     g = decorate(f)
     results: list[Any] = [g(X) for _ in range(5)]
     for _ in range(2000):
-        results = [each[0] for each in results]
+        results = [result[0] for result in results]
     return bits(results)
 
 
@@ -770,10 +770,10 @@ def without_guards(*names: str) -> Patch:
     return patch_all
 
 
-def layout(*kept: int) -> Patch:
+def layout(*indices: int) -> Patch:
     def cut(data: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> object:
         whole = (data.shape, data.dtype, data.strides)
-        return tuple(whole[i] for i in kept)
+        return tuple(whole[i] for i in indices)
 
     return lambda monkeypatch: monkeypatch.setattr(cache, "layout", cut)
 
@@ -1079,7 +1079,7 @@ def test_reason_is_given(scenario: Callable[[Decorator], object]) -> None:
         return functions[-1]
 
     scenario(decorate)
-    assert REASONS[scenario] in str([ms.graph_info(each).reasons for each in functions])
+    assert REASONS[scenario] in str([ms.graph_info(function).reasons for function in functions])
 
 
 # Steps for which a plan does not hold, while it holds for the next one: the function, the arguments
@@ -1161,8 +1161,8 @@ def test_evaluations_and_predictions_are_replayed(name: str) -> None:
             model.train(1, data)
         if mode == ms.GRAPH_MODE:
             assert model.eval_network is not None
-            for each in (model, model.eval_network, model.train_network):
-                assert ms.graph_info(each).replayed >= 3, str(ms.graph_info(each))
+            for target in (model, model.eval_network, model.train_network):
+                assert ms.graph_info(target).replayed >= 3, str(ms.graph_info(target))
         return found
 
     assert results(ms.GRAPH_MODE) == results(ms.PYNATIVE_MODE)

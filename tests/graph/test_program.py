@@ -39,7 +39,7 @@ def tapes(draw: st.DrawFn) -> "Tape":
         length = draw(st.sampled_from([1, 3, 8, 20]))
 
         def operand(length: int = length) -> View:
-            fitting = [each for each, n in lengths.items() if n >= length]
+            fitting = [earlier for earlier, n in lengths.items() if n >= length]
             source = draw(st.sampled_from(fitting or [INPUT]))
             count = min(length, lengths[source])
             offset = draw(st.integers(0, lengths[source] - count))
@@ -82,7 +82,7 @@ def separate(
         return value
 
     for entry in entries:
-        operands = [bind(each) for each in entry.operands]
+        operands = [bind(operand) for operand in entry.operands]
         if entry.result is None:
             entry.function(*operands)
         else:

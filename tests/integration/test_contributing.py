@@ -36,7 +36,7 @@ def apply(section: str, root: Path) -> None:
                 at += 1
                 lines.insert(at, line[1:])
             else:
-                places = [i for i, each in enumerate(lines) if each == line[1:] and i > at]
+                places = [i for i, other in enumerate(lines) if other == line[1:] and i > at]
                 assert places, f"{name} has no line {line[1:]!r} below line {at + 1}."
                 at = places[0]
         file.write_text("\n".join(lines), "utf-8")
@@ -48,7 +48,7 @@ def test_changed_files_exist_and_are_programs(name: str, tmp_path: Path) -> None
     for file in tmp_path.rglob("*.py"):
         compile(file.read_text("utf-8"), file, "exec")
     named = re.findall(r"\b(?:minispore|tests|docs)/[\w/]+\.(?:py|md|txt)\b", SECTIONS[name])
-    missing = [each for each in named if not ((tmp_path / each).exists() or (ROOT / each).exists())]
+    missing = [path for path in named if not ((tmp_path / path).exists() or (ROOT / path).exists())]
     assert not missing
 
 

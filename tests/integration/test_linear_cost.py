@@ -173,9 +173,9 @@ def test_cost_of_callbacks_is_linear() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kept", [5, 10**6])
-def test_cost_of_checkpoints_is_linear(tmp_path: Path, kept: int) -> None:
-    config = train.CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=kept)
+@pytest.mark.parametrize("maximum", [5, 10**6])
+def test_cost_of_checkpoints_is_linear(tmp_path: Path, maximum: int) -> None:
+    config = train.CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=maximum)
 
     def prepare(size: int) -> Action:
         saving = train.ModelCheckpoint(f"of {size}", tmp_path, config)

@@ -28,9 +28,9 @@ def warnings_of(call: Callable[[], object]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    for each in caught:
-        assert each.filename == __file__
-    return [f"{each.message} AT {getline(each.filename, each.lineno).strip()}" for each in caught]
+    for warning in caught:
+        assert warning.filename == __file__
+    return [f"{w.message} AT {getline(w.filename, w.lineno).strip()}" for w in caught]
 
 
 def flattened(y: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -201,9 +201,9 @@ def test_parameter_tuple_attributes() -> None:
 
 def wrapped(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.one_of(
-        inner.map(lambda each: [each]),
-        inner.map(lambda each: (3, each)),
-        inner.map(lambda each: {"key": each}),
+        inner.map(lambda value: [value]),
+        inner.map(lambda value: (3, value)),
+        inner.map(lambda value: {"key": value}),
     )
 
 

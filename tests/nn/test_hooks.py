@@ -146,13 +146,13 @@ class HookMachine(RuleBasedStateMachine):
         """A handle removes its own hook, and nothing the second time."""
         handle, kind, entry = data.draw(st.sampled_from(self.handles))
         handle.remove()
-        self.model[kind] = [each for each in self.model[kind] if each is not entry]
+        self.model[kind] = [other for other in self.model[kind] if other is not entry]
 
     @invariant()
     def call_runs_the_hooks_in_order(self) -> None:
         self.log.clear()
         assert self.cell(X, Y).tolist() == [15, 42]
-        assert [[each] for each in self.log] == self.model["pre"] + self.model["post"]
+        assert [[key] for key in self.log] == self.model["pre"] + self.model["post"]
 
 
 HookMachine.TestCase.settings = settings(stateful_step_count=15)
@@ -371,7 +371,7 @@ def test_mixed_outputs_keep_their_structure(kind: str, tensors: int) -> None:
         output = cell(x)
         outputs.append(output)
         parts: Sequence[object] = as_items(output) or ()
-        return sum((each for each in parts if isinstance(each, Tensor)), x * 1.0)
+        return sum((part for part in parts if isinstance(part, Tensor)), x * 1.0)
 
     gradient = grad(summed)(Tensor(3.0))
     assert gradient == 1 + 2 * tensors

@@ -93,8 +93,8 @@ def test_cases_cover_every_layer_and_loss() -> None:
 
 def test_reprs_are_the_same_in_each_process() -> None:
     """They contain no address: files such as `-graph.meta` of equal runs are equal."""
-    for each in (*LAYERS.values(), *LOSSES.values()):
-        assert " at 0x" not in repr(each)
+    for cell in (*LAYERS.values(), *LOSSES.values()):
+        assert " at 0x" not in repr(cell)
 
 
 @pytest.mark.parametrize("training", [False, True])

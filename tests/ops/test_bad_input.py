@@ -39,9 +39,9 @@ def named_errors(*starts: str) -> Generator[list[Exception], None, None]:
             yield errors
     except ERRORS as error:
         errors.append(error)
-    for each in errors:
-        assert str(each).startswith(starts)
-        assert "\n" not in str(each)
+    for caught in errors:
+        assert str(caught).startswith(starts)
+        assert "\n" not in str(caught)
 
 
 def errors_of(function: object) -> AbstractContextManager[list[Exception]]:

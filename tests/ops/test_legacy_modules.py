@@ -11,7 +11,7 @@ from minispore import ops
 def test_legacy_module_exports_the_same_objects(name: str) -> None:
     module = import_module(f"minispore.ops.{name}")
     assert module.__all__
-    assert all(getattr(module, each) is getattr(ops, each) for each in module.__all__)
+    assert all(getattr(module, exported) is getattr(ops, exported) for exported in module.__all__)
 
 
 def test_missing_operation_error_suggests_apply_rule() -> None:

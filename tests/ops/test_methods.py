@@ -34,12 +34,8 @@ PAIRS = [
 def tensors(value: object) -> list[tuple[object, ...]]:
     """Return the data types, shapes and values of results."""
     listed = as_items(value) or (value,)
-    assert all(isinstance(each, Tensor) for each in listed)
-    return [
-        (each.dtype, each.shape, each.asnumpy().tolist())
-        for each in listed
-        if isinstance(each, Tensor)
-    ]
+    assert all(isinstance(x, Tensor) for x in listed)
+    return [(x.dtype, x.shape, x.asnumpy().tolist()) for x in listed if isinstance(x, Tensor)]
 
 
 @pytest.mark.parametrize(("method", "name"), PAIRS)
@@ -48,7 +44,7 @@ def test_method_equals_the_operation_of_its_name(method: str, name: str) -> None
     assert isinstance(first, Tensor)
     first = first / 8 if name in BOUNDED else first + 1
     # Operands with different values, so that exchanged ones are detected.
-    others = [another(each, first) for each in others]
+    others = [another(operand, first) for operand in others]
     operation = list(inspect.signature(getattr(ops, name)).parameters.values())[1:]
     of_method = inspect.signature(getattr(Tensor, method)).parameters
     method_has = len(of_method) - 1

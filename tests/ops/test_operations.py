@@ -57,7 +57,7 @@ def test_network_of_primitives_equals_network_of_functions() -> None:
 
     x, weight = (Tensor(np.random.default_rng(i).normal(size=(3, 2))) for i in range(2))
     assert Old()(x, weight).tolist() == new(x, weight).tolist()
-    found, expected = (grad(each, (0, 1))(x, weight) for each in (Old(), new))
+    found, expected = (grad(f, (0, 1))(x, weight) for f in (Old(), new))
     assert [g.tolist() for g in found] == [g.tolist() for g in expected]
 
 

@@ -117,13 +117,13 @@ def test_dropout_zeroes_elements_independently_and_scales_the_others(
     set_seed(seed)
     y = ops.dropout(x, p)
     assert y.dtype is dtype
-    kept = y.asnumpy()
-    assert set(kept.ravel().tolist()) == {0.0, dtype.numpy_dtype.type(1 / (1 - p)).item()}
-    assert_frequency(kept == 0, p)
-    assert_independent_along_axes(kept)
+    values = y.asnumpy()
+    assert set(values.ravel().tolist()) == {0.0, dtype.numpy_dtype.type(1 / (1 - p)).item()}
+    assert_frequency(values == 0, p)
+    assert_independent_along_axes(values)
     set_seed(seed)
     gradient = grad(lambda x: ops.dropout(x, p))(x)
-    assert np.array_equal(gradient.asnumpy(), kept)
+    assert np.array_equal(gradient.asnumpy(), values)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -139,9 +139,9 @@ def test_each_seed_has_a_stream_that_set_seed_restarts(name: str, seed: int, oth
         assert len({str(x) for x in drawn}) == len(drawn)
     assert runs[0] == runs[1]
     firsts: set[str] = set()
-    for each in (None, *range(other, other + 9)):
+    for own_seed in (None, *range(other, other + 9)):
         set_seed(seed)
-        firsts.add(str(draw(each)))
+        firsts.add(str(draw(own_seed)))
     assert len(firsts) == 10
     set_seed(seed)
     assert [draw(other).tolist(), draw(None).tolist()] == [runs[0][1], runs[0][0]]

@@ -67,7 +67,7 @@ def test_einsum_is_that_of_numpy(data: st.DataObject) -> None:
     letters = st.lists(st.sampled_from("abC"), max_size=3).map("".join)
     terms = data.draw(st.lists(letters, min_size=1, max_size=3))
     lengths = dict(zip("abC", data.draw(st.tuples(*[st.integers(0, 3)] * 3)), strict=True))
-    shapes = [tuple(lengths[each] for each in term) for term in terms]
+    shapes = [tuple(lengths[letter] for letter in term) for term in terms]
     equation = ",".join(terms)
     if data.draw(st.booleans()):
         broadcast = data.draw(
@@ -125,7 +125,7 @@ def test_sort_and_topk_are_stable(values: list[int], down: bool) -> None:
     assert indices.tolist() == expected
     assert actual.tolist() == [values[i] for i in expected]
     first = ops.topk(Tensor(values), 1, largest=down)
-    assert [each.tolist() for each in first] == [[values[expected[0]]], expected[:1]]
+    assert [x.tolist() for x in first] == [[values[expected[0]]], expected[:1]]
 
 
 def test_sort_treats_nan_as_the_largest() -> None:

@@ -81,8 +81,8 @@ def masks(seed: int, *shape: int) -> npt.NDArray[np.int64]:
 
 def batches(metric: Metric, *inputs: tuple[object, ...]) -> object:
     """Return the result after one update with each of `inputs`."""
-    for each in inputs:
-        metric.update(*each)
+    for batch in inputs:
+        metric.update(*batch)
     return metric.eval()
 
 

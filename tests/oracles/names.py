@@ -37,7 +37,7 @@ def main() -> None:
     for name in MODULES:
         module = import_module(name)
         names = getattr(module, "__all__", dir(module))
-        public = {each for each in names if str(each).isidentifier() and not each.startswith("_")}
+        public = {n for n in names if str(n).isidentifier() and not n.startswith("_")}
         print(f"{name}: {' '.join(sorted(public))}")
 
 

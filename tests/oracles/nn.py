@@ -62,7 +62,7 @@ def outcome(package: str, expression: str) -> str:
 
         gradients = ms.grad(weighted, 0, weights or None)(*inputs)
         by_input, by_weights = gradients if weights else (gradients, ())
-        return tuple(each.asnumpy() for each in (function(*inputs), by_input, *by_weights))
+        return tuple(tensor.asnumpy() for tensor in (function(*inputs), by_input, *by_weights))
 
     def trained(make: Callable[[Sequence[Tensor]], Optimizer]) -> tuple[Floats, ...]:
         """Return two parameters after many steps of an optimizer with random gradients."""
@@ -75,7 +75,7 @@ def outcome(package: str, expression: str) -> str:
         for _ in range(STEPS):
             gradients = [rng.standard_normal(shape).astype(np.float32) for shape in shapes.values()]
             optimizer(tuple(ms.Tensor(gradient) for gradient in gradients))
-        return tuple(each.asnumpy() for each in parameters)
+        return tuple(parameter.asnumpy() for parameter in parameters)
 
     def rates(cell: Callable[[Tensor], Tensor], count: int = 12) -> list[float]:
         """Return the learning rates of a schedule's first steps."""

@@ -47,21 +47,21 @@ def expressions() -> Iterator[str]:
         listed: list[str] | None = getattr(module, "__all__", None)
         home = "minispore" if listed else module.__name__
         new = {
-            each: value
-            for each in sorted(listed or vars(module))
-            if callable(value := getattr(module, each))
+            attribute: value
+            for attribute in sorted(listed or vars(module))
+            if callable(value := getattr(module, attribute))
             and id(value) not in listed_ids
-            and not each.startswith("_")
+            and not attribute.startswith("_")
             and getattr(value, "__module__", "").startswith(home)
         }
         listed_ids.update(map(id, new.values()))
-        for each, public in new.items():
-            yield f"{prefix}{each}"
+        for member, public in new.items():
+            yield f"{prefix}{member}"
             for method, value in vars(public).items() if inspect.isclass(public) else ():
                 # A method of another module is an operation, which is listed with `ops`.
                 defined_here = getattr(value, "__module__", None) == public.__module__
                 if inspect.isfunction(value) and defined_here and not method.startswith("_"):
-                    yield f"{prefix}{each}.{method}"
+                    yield f"{prefix}{member}.{method}"
 
 
 def outcome(package: str, expression: str) -> str:
@@ -84,12 +84,12 @@ def signature(public: object) -> str:
         return "()"
     # MindSpore's decorators wrap an `__init__`, which their closure contains.
     cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    inner = [each for each in cells if getattr(each, "__name__", "") == "__init__"]
+    inner = [content for content in cells if getattr(content, "__name__", "") == "__init__"]
     try:
         shown = inspect.signature(cast("Callable[..., object]", inner[0]) if inner else function)
     except (TypeError, ValueError):
         return UNKNOWN
-    plain = [each.replace(annotation=each.empty) for each in shown.parameters.values()]
+    plain = [p.replace(annotation=p.empty) for p in shown.parameters.values()]
     if plain and plain[0].name == "self":
         plain = plain[1:]
     text = str(shown.replace(parameters=plain, return_annotation=shown.empty))

@@ -91,7 +91,7 @@ def differs(name: str, entry: Entry, monkeypatch: pytest.MonkeyPatch) -> str:
 @every_oracle
 def test_outcomes_are_the_recorded_ones(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     differences = [differs(name, entry, monkeypatch) for entry in ENTRIES[name]]
-    assert [each for each in differences if each] == []
+    assert [difference for difference in differences if difference] == []
 
 
 @every_oracle

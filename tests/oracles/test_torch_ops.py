@@ -61,7 +61,7 @@ def starts(outputs: Theirs) -> list[tuple[Theirs, Theirs]]:
     """Return the differentiable outputs of PyTorch, each with a gradient to start from."""
     rng = np.random.default_rng(0)
     pairs = [(y, torch.tensor(rng.normal(size=tuple(y.shape)))) for y in several(outputs)]
-    return [(each, start.to(each.dtype)) for each, start in pairs if each.requires_grad]
+    return [(y, start.to(y.dtype)) for y, start in pairs if y.requires_grad]
 
 
 @pytest.mark.filterwarnings("ignore:The gradients are all zero")
@@ -90,7 +90,7 @@ def test_values_and_gradients_match_pytorch(name: str, data: st.DataObject) -> N
     weighted = starts(expected)
     if not weighted:
         return
-    torch.autograd.backward([each for each, _ in weighted], [start for _, start in weighted])
+    torch.autograd.backward([y for y, _ in weighted], [start for _, start in weighted])
 
     def weighed(*operands: Tensor) -> Tensor:
         made = as_items(function(*operands)) or (function(*operands),)

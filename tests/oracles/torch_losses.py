@@ -20,10 +20,10 @@ reductions = st.sampled_from(["mean", "sum", "none"])
 def of_classes(draw: st.DrawFn) -> Call:
     """Draw logits, class indices of which some are ignored, weights and options."""
     rng, count = draw(generators), draw(st.integers(2, 4))
-    first, *rest = draw(mst.shapes(1, 3, 1))
-    labels = np.asarray(rng.integers(0, count, (first, *rest)))
+    first, *spatial = draw(mst.shapes(1, 3, 1))
+    labels = np.asarray(rng.integers(0, count, (first, *spatial)))
     labels.flat[0] = 0  # at least one label is not ignored
-    operands = (numbers(rng, (first, count, *rest)), labels, positive(rng, (count,)))
+    operands = (numbers(rng, (first, count, *spatial)), labels, positive(rng, (count,)))
     smoothing = draw(st.sampled_from([0.0, 0.25]))
     return Call(operands, (draw(st.sampled_from([-100, count - 1])), draw(reductions), smoothing))
 

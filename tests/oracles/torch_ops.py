@@ -102,8 +102,8 @@ def with_bias(x: Theirs, bias: Theirs) -> Theirs:
 
 def product(x: Theirs, axis: object, keep: bool) -> Theirs:
     axes = range(x.ndim) if axis is None else as_items(axis) or (axis,)
-    for each in sorted((each % x.ndim for each in axes), reverse=True):
-        x = torch.prod(x, each, keep)
+    for dim in sorted((i % x.ndim for i in axes), reverse=True):
+        x = torch.prod(x, dim, keep)
     return x
 
 
@@ -122,7 +122,7 @@ def segment_sums(x: Theirs, numbers: Theirs, count: int) -> Theirs:
 def different(x: Theirs) -> tuple[Theirs, Theirs]:
     """PyTorch's own sorts the elements; these are in the order of their first occurrence."""
     values = list(dict.fromkeys(x.reshape(-1).tolist()))
-    places = [values.index(each) for each in x.reshape(-1).tolist()]
+    places = [values.index(value) for value in x.reshape(-1).tolist()]
     return torch.tensor(values, dtype=x.dtype), torch.tensor(places).reshape(x.shape)
 
 
@@ -144,7 +144,7 @@ def reduced(losses: Theirs, reduction: str) -> Theirs:
 
 def given_values(*values: object) -> st.SearchStrategy[Call]:
     """Calls without operands."""
-    return st.sampled_from([Call((), cast("tuple[object, ...]", each)) for each in values])
+    return st.sampled_from([Call((), cast("tuple[object, ...]", value)) for value in values])
 
 
 def flattened(x: Tensor, start: int, end: int) -> Tensor:

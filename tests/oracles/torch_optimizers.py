@@ -34,14 +34,14 @@ class Settings:
         """Return an optimizer, with rates as numbers and without groups where possible."""
         rates = [rates if len(set(rates)) > 1 else rates[0] for rates, _ in self.groups]
         decays = [decay for _, decay in self.groups]
-        rest = {**self.options, "loss_scale": self.scale}
+        options = {**self.options, "loss_scale": self.scale}
         if all(group == self.groups[0] for group in self.groups):
-            return kind(list(parameters), learning_rate=rates[0], weight_decay=decays[0], **rest)
+            return kind(list(parameters), learning_rate=rates[0], weight_decay=decays[0], **options)
         groups: list[dict[str, object]] = [
             {"params": [p], "lr": rate, "weight_decay": decay}
             for p, rate, decay in zip(parameters, rates, decays, strict=True)
         ]
-        return kind(groups, learning_rate=0.5, **rest)
+        return kind(groups, learning_rate=0.5, **options)
 
 
 @st.composite
@@ -122,11 +122,11 @@ def rmsprop(settings: Settings, parameters: list[Theirs]) -> Theirs:
         eps=1e-10,
         centered=options["centered"],
     )
-    for each in parameters:  # the mean square begins with 1 in MindSpore, and with 0 in PyTorch
-        optimizer.state[each] = {
+    for p in parameters:  # the mean square begins with 1 in MindSpore, and with 0 in PyTorch
+        optimizer.state[p] = {
             "step": torch.tensor(0.0),
-            "square_avg": torch.ones_like(each),
-            "grad_avg": torch.zeros_like(each),
+            "square_avg": torch.ones_like(p),
+            "grad_avg": torch.zeros_like(p),
         }
     return optimizer
 

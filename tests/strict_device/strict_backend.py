@@ -277,8 +277,8 @@ def cupy_signatures() -> dict[str, Signature]:
 def rows() -> Iterator[tuple[str, str, list[str]]]:
     """Each line of the table: a name, its signature or its kind, and its types."""
     for line in TABLE.read_text("utf-8").splitlines()[1:]:
-        name, _, rest = line.partition(" ")
-        parameters, close, types = rest.partition(")")
+        name, _, declaration = line.partition(" ")
+        parameters, close, types = declaration.partition(")")
         yield name, parameters + close, types.split()
 
 

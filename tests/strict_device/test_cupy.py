@@ -93,8 +93,8 @@ def calls(name: str) -> list[tuple[int, tuple[str, ...]]]:
         ways.append((len(first), tuple(p.name for p in by_name)))
         free = [p for p in by_name if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
         if parameters[: len(first) + len(free)] == first + free:
-            rest = tuple(p.name for p in by_name if p not in free)
-            ways.append((len(first) + len(free), rest))
+            named = tuple(p.name for p in by_name if p not in free)
+            ways.append((len(first) + len(free), named))
     return ways
 
 
@@ -155,6 +155,6 @@ def test_cupy_module_is_complete_and_requires_a_gpu() -> None:
         "    except RuntimeError as error:\n"
         "        print(error, minispore.get_context('device_target'))\n",
     )
-    names, *rest = printed.splitlines()
+    names, *errors = printed.splitlines()
     assert set(names.split()) >= CONTRACT | {"ndarray", "to_host"}
-    assert not rest or ("needs a CUDA device" in rest[0] and rest[0].endswith("CPU"))
+    assert not errors or ("needs a CUDA device" in errors[0] and errors[0].endswith("CPU"))

@@ -47,7 +47,7 @@ def test_results_are_on_the_device_of_the_operand(gpu: TransferCounter) -> None:
     made += [home[[0, 1]], parameter, parameter.set_data(3.0), home.copy().fill_(3.0)]
     assert gpu.counts() == (0, 0)
     made.append(parameter.clone("zeros"))
-    assert {each.device for each in made} == {"CPU"}
+    assert {tensor.device for tensor in made} == {"CPU"}
     assert parameter.set_data(Tensor([3.0])).device == "CPU"
 
 

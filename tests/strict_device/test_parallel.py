@@ -17,6 +17,6 @@ def test_reduced_gradients_stay_on_their_device(gpu: TransferCounter) -> None:
         return loss, *gradients
 
     for found in run_in_threads(2, step):
-        assert [each.device for each in found] == ["GPU:0"] * 3
+        assert [x.device for x in found] == ["GPU:0"] * 3
         # Of the four rows, three are the second process's.
-        assert [each.asnumpy().tolist() for each in found] == [0.75, [[3.0] * 3] * 2, [1.0] * 2]
+        assert [x.asnumpy().tolist() for x in found] == [0.75, [[3.0] * 3] * 2, [1.0] * 2]

@@ -193,13 +193,13 @@ def test_only_stale_temporary_files_are_removed(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     with atomic_write(tmp_path / "file"):
         pass
-    kept = [".minispore-0.txt", ".other.tmp", "file", "minispore-0.tmp"]
-    assert sorted(names(tmp_path)) == kept
+    remaining = [".minispore-0.txt", ".other.tmp", "file", "minispore-0.tmp"]
+    assert sorted(names(tmp_path)) == remaining
     # A folder is searched once per process.
     (tmp_path / ".minispore-0.tmp").touch()
     with atomic_write(tmp_path / "file"):
         pass
-    assert sorted(names(tmp_path)) == [".minispore-0.tmp", *kept]
+    assert sorted(names(tmp_path)) == [".minispore-0.tmp", *remaining]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX's")

@@ -54,7 +54,7 @@ def trained(folder: Path) -> tuple[dict[str, list[object]], list[object]]:
     )
     ms.save_checkpoint(net, str(folder / "last.ckpt"), async_save=True)
     ms.load_checkpoint_async(str(folder / "last.ckpt"), net).result()
-    return history.history, [each.asnumpy().tolist() for each in net.get_parameters()]
+    return history.history, [p.asnumpy().tolist() for p in net.get_parameters()]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -127,7 +127,7 @@ def test_executors_run_the_tasks_in_order_with_equal_results(
                 return outcome
             raise outcome(index)
 
-        tasks = [executor.submit(partial(run, i, each, ran)) for i, each in enumerate(planned)]
+        tasks = [executor.submit(partial(run, i, plan, ran)) for i, plan in enumerate(planned)]
         for task, outcome in zip(tasks, planned, strict=True):
             if isinstance(outcome, int):
                 assert (task.result(), task.exception()) == (outcome, None)

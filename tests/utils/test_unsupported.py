@@ -27,7 +27,7 @@ def modules() -> list[str]:
     """Return the names of all modules of the package that can be imported here."""
     found = walk_packages(minispore.__path__, "minispore.")
     left_out = ("_cupy", "__main__", "lessons.lesson", "solutions.")
-    return [each.name for each in found if not any(part in each.name for part in left_out)]
+    return [module.name for module in found if not any(part in module.name for part in left_out)]
 
 
 @pytest.mark.parametrize("name", modules())
@@ -35,7 +35,7 @@ def test_each_module_lists_its_public_names_and_suggests_one(name: str) -> None:
     module = import_module(name)
     if "__all__" in vars(module):
         names: list[str] = vars(module)["__all__"]
-        assert dir(module) == sorted(each for each in names if not each.startswith("_"))
+        assert dir(module) == sorted(n for n in names if not n.startswith("_"))
     message = f"^module '{name}' has no attribute 'absent'"
     with pytest.raises(AttributeError, match=message) as caught:
         _ = module.absent
@@ -211,7 +211,7 @@ def test_attributes_of_other_libraries_are_missing_with_a_sentence(owner: str) -
             assert (caught.value.name, caught.value.obj) == (name, instance)
 
 
-@pytest.mark.parametrize("instance", [each[0] for each in INSTANCES.values()], ids=INSTANCES)
+@pytest.mark.parametrize("instance", [entry[0] for entry in INSTANCES.values()], ids=INSTANCES)
 def test_other_missing_attributes_have_pythons_error(instance: object) -> None:
     for name in ("absent", "_absent", "__absent__"):
         with pytest.raises(AttributeError, match=f"object has no attribute '{name}'$") as caught:

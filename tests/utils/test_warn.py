@@ -9,4 +9,4 @@ def test_warning_names_the_file_outside_of_minispore() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_at_caller("careful")
-    assert [(each.filename, str(each.message)) for each in caught] == [(__file__, "careful")]
+    assert [(w.filename, str(w.message)) for w in caught] == [(__file__, "careful")]

@@ -29,14 +29,14 @@ def test_strokes_begin_and_end_at_their_knots_and_pass_all_others() -> None:
     paths = (drawings.basis @ drawings.knots).astype(float)
     for text, path, inked, rooms in zip(texts, paths, drawings.inked, drawings.room, strict=True):
         words = [stroke.replace("!", "").split() for stroke in text.split(";")]
-        strokes = [np.array([word.split(",") for word in each], float) / 100 for each in words]
+        strokes = [np.array([word.split(",") for word in pairs], float) / 100 for pairs in words]
         parts = np.split(path, np.flatnonzero(~inked) + 1)
         for knots, part in zip(strokes, parts, strict=True):
             np.testing.assert_allclose(part[[0, -1]], knots[[0, -1]], atol=1e-6)
             away = np.linalg.norm(part - knots[:, np.newaxis], axis=2).min(axis=1)
             assert (away <= 0.51 * distances(part).max()).all()
         steps = distances(np.concatenate(strokes))
-        room = [min(each) for each in zip([np.inf, *steps], [*steps, np.inf], strict=True)]
+        room = [min(pair) for pair in zip([np.inf, *steps], [*steps, np.inf], strict=True)]
         np.testing.assert_allclose(rooms, np.pad(room, (0, len(rooms) - len(room))), rtol=1e-5)
 
 

@@ -148,8 +148,8 @@ import minispore.engine.array
 def faults(steps):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(steps):
-        kept = [np.ones(1 << 20) for _ in range(4)]
-        del kept
+        arrays = [np.ones(1 << 20) for _ in range(4)]
+        del arrays
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 faults(3)

@@ -158,7 +158,7 @@ def test_rule_keeps_the_contract_of_pullbacks(
         if pullback is not None:
             back = np.asarray(pullback(gradient))
             assert (back.shape, back.dtype) == (x.shape, x.dtype)
-            assert not any(np.shares_memory(back, each) for each in (*operands, result))
+            assert not any(np.shares_memory(back, array) for array in (*operands, result))
             np.testing.assert_array_equal(np.asarray(pullback(gradient)), back)
     for x, y in zip(operands, before, strict=True):
         np.testing.assert_array_equal(x, y)

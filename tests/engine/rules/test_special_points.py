@@ -168,10 +168,10 @@ def rule_of(name: str) -> str:
 
 POINTWISE = [
     name
-    for name in sorted({*ROWS, *(CASES.keys() - {rule_of(each) for each in ROWS})})
+    for name in sorted({*ROWS, *(CASES.keys() - {rule_of(row) for row in ROWS})})
     if name.startswith(("arithmetic.", "elementwise.")) and name != "arithmetic.where"
 ]
-ARRAYS = [name for name in CASES if name not in {rule_of(each) for each in POINTWISE}]
+ARRAYS = [name for name in CASES if name not in {rule_of(row) for row in POINTWISE}]
 
 
 @dataclass(frozen=True)
@@ -294,9 +294,9 @@ def as_float32(x: Floats) -> Floats:
 def pointwise(name: str, points: Sequence[tuple[float, ...]]) -> tuple[Application, Floats]:
     """Return a rule at points, whose coordinates float32 has, and where it has derivatives."""
     row = ROWS.get(name, Row())
-    rounded = [tuple(float(np.float32(x)) for x in each) for each in points]
+    rounded = [tuple(float(np.float32(x)) for x in point) for point in points]
     operands = [np.array(column) for column in zip(*rounded, strict=True)]
-    defined = np.array([not row.undefined(*each) for each in rounded])
+    defined = np.array([not row.undefined(*point) for point in rounded])
     return Application(CASES[rule_of(name)], row.args, operands, pointwise=True), defined
 
 
@@ -388,6 +388,6 @@ def test_gradient_of_equal_elements_is_that_stated(name: str, expected: list[flo
 
 def test_each_row_is_that_of_a_rule() -> None:
     """All rules are tested; those that are not in the table have the default row."""
-    assert {rule_of(each) for each in [*POINTWISE, *ROWS, *ARRAYS]} == CASES.keys()
+    assert {rule_of(name) for name in [*POINTWISE, *ROWS, *ARRAYS]} == CASES.keys()
     kinks = {name for name, row in ROWS.items() if row.kink}
     assert kinks <= set(ARRAYS)

@@ -117,7 +117,7 @@ def test_cells_are_the_cell_attributes(changes: list[tuple[str, str]]) -> None:
             case _:
                 cells = cells[1:]
         attributes: list[object] = list(cells.__dict__.values())
-        held = [each for each in attributes if isinstance(each, nn.Cell)]
+        held = [value for value in attributes if isinstance(value, nn.Cell)]
         assert identities(cells) == identities(held)
         assert len(cells) == len(held)
         assert [id(cells[i]) for i in range(len(held))] == identities(held)

@@ -51,7 +51,7 @@ def test_channels_are_convolved_in_blocks_and_as_groups(
 
     def results() -> list[Floats]:
         value, gradients = ms.value_and_grad(convolution, (0, 1))(images, kernels)
-        return [each.asnumpy() for each in (value, *gradients)]
+        return [tensor.asnumpy() for tensor in (value, *gradients)]
 
     whole = results()
     with pytest.MonkeyPatch.context() as patch:
@@ -60,8 +60,8 @@ def test_channels_are_convolved_in_blocks_and_as_groups(
         patch.setattr(convolution_module, "is_host", lambda _: False)
         groups = results()
     for expected, *others in zip(whole, blocks, groups, strict=True):
-        for each in others:
-            np.testing.assert_allclose(each, expected, rtol=1e-12, atol=1e-12)
+        for other in others:
+            np.testing.assert_allclose(other, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("groups", [1, 2])

@@ -38,11 +38,11 @@ def test_donated_gradients_give_the_same_update(which: int) -> None:
 
 @each_optimizer
 def test_only_donated_gradients_are_overwritten(which: int) -> None:
-    kept, donated, before = gradients(0), gradients(0), gradients(0)
-    optimizers(two())[which](kept)
+    plain, donated, before = gradients(0), gradients(0), gradients(0)
+    optimizers(two())[which](plain)
     optimizers(two())[which](DonatedGradients(donated))
-    for k, d, b in zip(kept, donated, before, strict=True):
-        np.testing.assert_array_equal(k.asnumpy(), b.asnumpy())
+    for p, d, b in zip(plain, donated, before, strict=True):
+        np.testing.assert_array_equal(p.asnumpy(), b.asnumpy())
         assert (d.asnumpy() != b.asnumpy()).all()
 
 

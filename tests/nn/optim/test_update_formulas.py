@@ -189,12 +189,12 @@ def as_groups(params: list[Parameter], groups: list[Group]) -> list[dict[str, ob
 
 
 def examples(
-    each: Iterable[Case], *others: object
+    listed: Iterable[Case], *others: object
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Return a decorator that adds an example for each case."""
 
     def decorate(test: Callable[P, None]) -> Callable[P, None]:
-        for case in each:
+        for case in listed:
             test = example(case, *others)(test)
         return test
 

@@ -185,7 +185,7 @@ Batch = tuple[Tensor, Tensor]
 
 
 def batches(values: "np.ndarray[Any, np.dtype[np.float32]]") -> list[Batch]:
-    return [(Tensor(each[:, :2]), Tensor(each[:, 2:])) for each in values]
+    return [(Tensor(batch[:, :2]), Tensor(batch[:, 2:])) for batch in values]
 
 
 def step_with(
@@ -236,7 +236,7 @@ def test_accumulation_over_batches_is_one_step_on_their_union(
         collected.append(gradients)
         if len(collected) < count:
             return []
-        means = [cast("Tensor", sum(each)) / count for each in zip(*collected, strict=True)]
+        means = [cast("Tensor", sum(terms)) / count for terms in zip(*collected, strict=True)]
         collected.clear()
         return means
 
@@ -269,7 +269,7 @@ def test_observed_gradients_are_those_of_the_loss(
         plain(x, y)
     # Also after the updates, which must not overwrite them.
     for one, other in zip(observed, expected, strict=True):
-        assert [each.tolist() for each in one] == [each.tolist() for each in other]
+        assert [g.tolist() for g in one] == [g.tolist() for g in other]
     assert bits(hooked) == bits(plain)
 
 
@@ -280,7 +280,7 @@ def test_gradient_hooks_run_in_order_until_one_leaves_out_the_update() -> None:
     def hook(name: str, factor: float) -> Callable[[tuple[Tensor, ...]], list[Tensor]]:
         def call(gradients: tuple[Tensor, ...]) -> list[Tensor]:
             calls.append((name, gradients[1].item()))
-            return [each * factor for each in gradients] if factor else []
+            return [gradient * factor for gradient in gradients] if factor else []
 
         return call
 
@@ -312,7 +312,7 @@ def test_gradients_are_donated_to_the_optimizer_without_hooks(
     train(X, Y)
     handle.remove()
     train(X, Y)
-    assert [type(each) for each in received] == [DonatedGradients, tuple, DonatedGradients]
+    assert [type(argument) for argument in received] == [DonatedGradients, tuple, DonatedGradients]
 
 
 def test_gradients_that_have_overflowed_are_not_passed_to_hooks() -> None:

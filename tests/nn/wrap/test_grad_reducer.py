@@ -54,5 +54,5 @@ def test_integer_gradients_keep_their_type(monkeypatch: pytest.MonkeyPatch) -> N
     net = nn.Dense(2, 1)
     gradients = ms.Tensor([[7, -2]]), ms.Tensor([5])
     reduced = nn.DistributedGradReducer(net.trainable_params(), mean=True, degree=2)(gradients)
-    assert [each.tolist() for each in reduced] == [[[10, -3]], [7]]
-    assert [each.dtype for each in reduced] == [each.dtype for each in gradients]
+    assert [g.tolist() for g in reduced] == [[[10, -3]], [7]]
+    assert [g.dtype for g in reduced] == [g.dtype for g in gradients]
