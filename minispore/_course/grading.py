@@ -16,6 +16,7 @@ from minispore._course.workspace import Workspace
 Grades: TypeAlias = Mapping[str, Mapping[int, CheckResult]]
 
 _POLL_SECONDS = 0.2
+_STOPPED = "The grading was stopped before this check ended."
 
 
 def grade(
@@ -59,7 +60,7 @@ def grade(
     ]
     grades: dict[str, dict[int, CheckResult]] = {name: {} for name in names}
     for name, number, _ in files:
-        grades[name][number] = _undecided("The grading was stopped before this check ended.")
+        grades[name][number] = _undecided(_STOPPED)
     stop = Event()
     with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 1) // 2)) as pool:
         try:
@@ -86,6 +87,9 @@ def grade(
 
 
 def _check(folder: Path, file: Path, number: int, variant: int | None, stop: Event) -> CheckResult:
+    # The pool does not know a thread during whose start the interrupt came.
+    if stop.is_set():
+        return _undecided(_STOPPED)
     if is_linked(folder, file):
         # It may be the teacher's file, whose lines the feedback would quote, or another learner's.
         return _undecided(f"{file.name} is not checked: its path contains a symbolic link.")

@@ -89,8 +89,8 @@ def value_error(value: object, name: str, must: str, *, function: str | None = N
         Traceback (most recent call last):
         ValueError: For 'scale', the argument 'factors' must have 2 items, but got [3].
     """
-    # A repr tells strings from names, but also says that a number is a `np.float64`.
-    given = str(value) if isinstance(value, float) else repr(value)
+    # A repr tells strings from names, but also says that a number is a `np.float64` or of an enum.
+    given = str(value) if isinstance(value, int | float) else repr(value)
     return _argument_error(ValueError, name, must, given, function)
 
 

@@ -100,6 +100,14 @@ def test_exactly_the_submitted_files_are_checked(
     )
 
 
+def test_check_that_would_begin_after_the_stop_is_not_made(tmp_path: Path) -> None:
+    stop = Event()
+    stop.set()
+    with patch.object(grading, "check", None):
+        result = grading._check(tmp_path, tmp_path / "lesson.py", 1, None, stop)
+    assert result.verdict.undecided
+
+
 @given(st.integers(0, 5), st.integers(1, 3), st.sampled_from(["table", "csv", "json"]))
 def test_interrupt_ends_the_checks_and_keeps_the_results(done: int, jobs: int, form: str) -> None:
     """Of those that ended before; each result is also reported as soon as it is there."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import reduce
 from importlib import import_module
 from pkgutil import walk_packages
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 _trampoline = import_module("mutmut.mutation.trampoline")
@@ -30,6 +30,15 @@ def _wrap(
     return decorate
 
 
+def _renamed(code: CodeType, before: str, after: str) -> CodeType:
+    """Return the code of a function with another qualified name, also in its inner functions."""
+    constants = [
+        _renamed(c, before, after) if isinstance(c, CodeType) else c for c in code.co_consts
+    ]
+    name = after + code.co_qualname.removeprefix(before)
+    return code.replace(co_qualname=name, co_consts=tuple(constants))
+
+
 # Warnings and errors skip the frames of internal modules.
 _trampoline.__dict__.update(wrap_in_trampoline=_wrap, __name__="minispore.utils.mutmut")
 for package in walk_packages(import_module("minispore").__path__, "minispore."):
@@ -40,7 +49,8 @@ for function, mutants in _mutated:
     owner: object = reduce(getattr, scope, sys.modules[function.__module__])
     for mutant in mutants.values():
         delattr(owner, mutant.__name__)
-        mutant.__qualname__ = function.__qualname__
-        mutant.__code__ = mutant.__code__.replace(
-            co_name=function.__code__.co_name, co_qualname=function.__code__.co_qualname
+        code, renamed = mutant.__code__, function.__code__.co_qualname
+        mutant.__code__ = _renamed(code, code.co_qualname, renamed).replace(
+            co_name=function.__code__.co_name
         )
+        mutant.__qualname__ = function.__qualname__

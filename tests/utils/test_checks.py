@@ -140,6 +140,8 @@ def test_check_type_accepts_none_only_if_allowed(value: object, allow_none: bool
 @example(-9, -1, None)
 @example(nan, None, None)
 @example(True, None, None)
+@example(Size.SMALL, None, 0)
+@example(np.float64(1.5), 2, None)
 def test_numbers_are_checked_and_errors_name_the_bounds(
     value: object, low: int | None, high: int | None
 ) -> None:
