@@ -48,7 +48,7 @@ def type_error(
     *,
     function: str | None = None,
 ) -> Exception:
-    """Return the error for an argument of a wrong type, which tells its type.
+    """Return the error for an argument of a wrong type; its text contains the type.
 
     Args:
         value: The argument.
@@ -89,7 +89,7 @@ def value_error(value: object, name: str, must: str, *, function: str | None = N
         Traceback (most recent call last):
         ValueError: For 'scale', the argument 'factors' must have 2 items, but got [3].
     """
-    # A repr tells strings from names, but also says that a number is a `np.float64` or of an enum.
+    # A repr quotes strings; for numbers it also names the class of a `np.float64` or an enum.
     given = str(value) if isinstance(value, int | float) else repr(value)
     return _argument_error(ValueError, name, must, given, function)
 
@@ -443,11 +443,8 @@ def check_one_of(
         ValueError: For 'save', the argument 'mode' must be one of 'best', 'last', but got 'first'.
     """
     if not isinstance(value, Hashable) or value not in choices:
-        listed, function = ", ".join(repr(c) for c in choices), function or caller()
-        raise ValueError(
-            f"For '{function}', the argument '{name}' must be one of {listed}, "
-            f"but got {short(value)}."
-        )
+        listed = ", ".join(repr(c) for c in choices)
+        raise _argument_error(ValueError, name, f"be one of {listed}", short(value), function)
 
 
 def as_items(value: object) -> tuple[object, ...] | None:
