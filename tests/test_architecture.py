@@ -77,11 +77,17 @@ def tree(module: str) -> ast.Module:
     return ast.parse(MODULES[module].read_text("utf-8"))
 
 
+@cache
+def nodes(module: str) -> list[ast.AST]:
+    return list(ast.walk(tree(module)))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def free_the_trees() -> Iterator[None]:
     """Leave few objects to the garbage collector, which other tests call."""
     yield
     tree.cache_clear()
+    nodes.cache_clear()
 
 
 def package_of(module: str) -> str:
@@ -102,7 +108,7 @@ def _imported_names(module: str) -> Iterator[tuple[str, str, int]]:
     path = MODULES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     hidden = {id(node) for node in hidden_imports(module)}
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if id(node) in hidden:
             continue
         if isinstance(node, ast.Import):
@@ -127,7 +133,7 @@ def _imported_names(module: str) -> Iterator[tuple[str, str, int]]:
 
 def hidden_imports(module: str) -> Iterator[ast.Import | ast.ImportFrom]:
     """Yield the imports of minispore that only type checkers read."""
-    for block in ast.walk(tree(module)):
+    for block in nodes(module):
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test):
             for node in ast.walk(block):
                 if not isinstance(node, ast.Import | ast.ImportFrom):
@@ -216,11 +222,11 @@ def upward_names(module: str) -> Iterator[str]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     docstrings = {
         id(first.value)
-        for node in ast.walk(tree(module))
+        for node in nodes(module)
         if isinstance(node, documented) and isinstance(first := node.body[0], ast.Expr)
     }
     package = package_of(module)
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if not isinstance(node, ast.Constant) or id(node) in docstrings:
             continue
         for path, name in paths_in(node.value):
@@ -368,7 +374,7 @@ def test_only_regular_files_are_opened() -> None:
     calls_by_module = {
         module: [
             ast.unparse(node)
-            for node in ast.walk(tree(module))
+            for node in nodes(module)
             if isinstance(node, ast.Call) and opens_any_file(node)
         ]
         for module in MODULES
