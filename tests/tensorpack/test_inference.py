@@ -46,6 +46,19 @@ def test_metrics_and_errors_agree_with_the_evaluation_of_the_model() -> None:
     assert [step for step, _ in history.get_history("acc")] == [3, 6]
 
 
+class LargerInTraining(nn.Cell):
+    def construct(self, output: Tensor, label: Tensor) -> Tensor:
+        return output.mean() + 1000.0 * self.training
+
+
+def test_network_and_loss_are_in_evaluation_mode() -> None:
+    history, net = ScalarHistory(), nn.Dense(4, 3)
+    model = Model(net, LargerInTraining(), nn.SGD(net.trainable_params()), metrics={"loss"})
+    model.train(1, Rows(), [InferenceRunner(Rows(), ScalarStats("loss")), history])
+    assert isclose(history.get_latest("validation_loss"), model.eval(Rows())["loss"])
+    assert history.get_latest("loss") > 500
+
+
 flags = st.booleans()
 samples = st.lists(
     st.tuples(st.tuples(*[st.integers(-2, 2)] * 3), st.integers(0, 2), flags, flags),
