@@ -1,5 +1,7 @@
 """Invalid inputs of layers and losses raise errors, with a note that names the cell."""
 
+import re
+from inspect import signature
 from itertools import product
 from typing import Any
 
@@ -77,6 +79,13 @@ OTHERS = {
 }  # fmt: skip
 
 
+def named_in(error: TypeError) -> tuple[str, str]:
+    """Return the function or cell, and the argument, that an error names."""
+    found = re.match(r"For '(\w+)', .*'(\w+)' must be a Tensor, but got ", str(error))
+    assert found
+    return found[1], found[2]
+
+
 def test_cases_cover_every_layer_and_loss() -> None:
     cells = {
         name
@@ -102,8 +111,11 @@ def test_reprs_are_the_same_in_each_process() -> None:
 def test_layers_reject_non_tensors(name: str, training: bool) -> None:
     layer = LAYERS[name].set_train(training)
     for bad in NO_TENSORS:
-        with pytest.raises(TypeError, match=r"^For '\w+', .* must be a Tensor, but got") as caught:
+        with pytest.raises(TypeError) as caught:
             layer(bad)
+        function, argument = named_in(caught.value)
+        called = layer.construct if function == name else getattr(ops, function)
+        assert argument in signature(called).parameters
         assert "\n" not in str(caught.value)
         convertible = isinstance(bad, list | np.ndarray)
         assert str(caught.value).endswith(" Convert it: Tensor(…).") == convertible
@@ -129,9 +141,15 @@ def test_layers_compute_or_raise_for_any_tensor(name: str, training: bool) -> No
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_reject_non_tensors(name: str) -> None:
+    loss = LOSSES[name]
+    names = list(signature(loss.construct).parameters)
     for outputs, labels in [*product(NO_TENSORS, TENSORS), *product(TENSORS, NO_TENSORS)]:
-        with pytest.raises(TypeError, match=f"^For '{name}', .* must be a Tensor, but got"):
-            LOSSES[name](outputs, labels)
+        with pytest.raises(TypeError) as caught:
+            loss(outputs, labels)
+        function, argument = named_in(caught.value)
+        assert function == name
+        # MAELoss and RMSELoss call their `label` as the other losses do.
+        assert argument.rstrip("s") == names[isinstance(outputs, Tensor)].rstrip("s")
 
 
 @pytest.mark.filterwarnings("ignore:.* They are broadcast")
