@@ -23,6 +23,7 @@ __all__ = [
     "DynamicLossScaleUpdateCell",
     "FixedLossScaleUpdateCell",
     "TrainOneStepWithLossScaleCell",
+    "all_finite",
 ]
 
 
