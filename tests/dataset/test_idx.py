@@ -68,11 +68,12 @@ def test_each_kind_of_damage_has_its_message(tmp_path: Path, raw: bytes, message
         read_idx(path)
 
 
-def test_write_idx_rejects_other_dtypes(tmp_path: Path) -> None:
+def test_write_idx_rejects_other_dtypes_and_shapes(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="must be of dtype uint8"):
         write_idx(tmp_path / "x", np.zeros(3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="at least one dimension"):
-        write_idx(tmp_path / "x", np.array(3, np.uint8))
+    for array in (np.array(3, np.uint8), np.empty((0, 2**32), np.uint8)):
+        with pytest.raises(ValueError, match="at least one dimension"):
+            write_idx(tmp_path / "x", array)
     assert not (tmp_path / "x").exists()
 
 

@@ -51,6 +51,17 @@ def test_error_in_user_code_names_it_as_the_cause(dataset: ds.Dataset) -> None:
     assert "None" not in str(failure.value)  # the row is named where it is known
 
 
+@given(st.integers(0, 5))
+@example(2)
+def test_error_in_an_iterable_names_the_row(row: int) -> None:
+    def source() -> Iterator[int]:
+        yield from range(row)
+        raise ZeroDivisionError
+
+    with pytest.raises(RuntimeError, match=f"source' .* failed at row {row} of the source: Zero"):
+        rows(ds.GeneratorDataset(source, "a"))
+
+
 def arrays_by_number() -> ds.Dataset:
     return numbers(9).map(lambda a: np.arange(a // 3))
 

@@ -53,6 +53,14 @@ def test_outputs_of_map_replace_inputs_or_come_first(inputs: list[str], outputs:
     assert rows(mapped) == [[(row | results)[name] for name in columns]]
 
 
+@given(lengths=st.lists(st.integers(0, 2), min_size=1, max_size=8))
+@example(lengths=[2, 2, 1, 0, 0])
+def test_results_of_different_shapes_keep_the_other_columns(lengths: list[int]) -> None:
+    data = ds.NumpySlicesDataset({"length": lengths, "row": [*range(len(lengths))]}, shuffle=False)
+    expected = [[[*range(length)], row] for row, length in enumerate(lengths)]
+    assert rows(data.map(np.arange, "length")) == expected
+
+
 def test_map_combines_transforms_and_shape_changing_functions() -> None:
     """By default, of the first column."""
     grown = numbers(4).map(
