@@ -53,6 +53,15 @@ def test_random_tensors_have_the_requested_shape_and_dtype(
             assert draw(*shape).dtype is ms.float32
 
 
+def test_uniform_int_refuses_bounds_that_are_no_integers() -> None:
+    for name in ("minval", "maxval"):
+        bounds = {"minval": Tensor(1), "maxval": Tensor(2)} | {name: Tensor(1.5)}
+        with pytest.raises(
+            TypeError, match=f"^For 'UniformInt', .*'{name}' must be a Tensor of int"
+        ):
+            ops.UniformInt()((2,), **bounds)
+
+
 @few
 @given(seed=seeds, dtype=float_types)
 def test_rand_is_uniform_in_all_digits(seed: int, dtype: DType) -> None:
