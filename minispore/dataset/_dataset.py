@@ -795,9 +795,7 @@ def _check_count(count: object, argument: str) -> int:
     """Return a count from 1 on, or -1 for None and -1."""
     checked = -1 if count is None else check_int(count, argument, low=-1, high=2**31 - 1)
     if checked == 0:
-        raise ValueError(
-            f"For '{caller()}', the argument '{argument}' must be -1 or above 0, but got 0."
-        )
+        raise value_error(0, argument, "be -1 or above 0")
     return checked
 
 

@@ -34,7 +34,6 @@ Agree = Callable[[int, bool], int]
 class EqualLengthShards(Operation):
     """Exactly `count` batches: further ones are dropped, missing ones are empty."""
 
-    child: Node
     count: int
     # Yields a batch with the shapes of empty ones. Not a Node: it is not a part of the pipeline.
     example: Callable[[EpochKey, int], Iterator[Block]]

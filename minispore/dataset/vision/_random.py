@@ -45,9 +45,8 @@ class RandomImageTransform(RandomTransform):
 
     def transform(self, uniforms: Float64Array, *values: object) -> Array | tuple[Array, ...]:
         """Transform one image, or several equally."""
-        images = [np.asarray(value) for value in values]
         results: list[Array] = []
-        for image in images:
+        for image in map(np.asarray, values):
             if image.ndim < 2:
                 raise RuntimeError(
                     f"For '{type(self).__name__}', an image must have the shape (height, width, …),"
