@@ -111,14 +111,14 @@ class _MaxPool(_Pool2d):
 
     def __init__(
         self,
-        kernel_size: _Pair,
-        stride: _Pair,
-        pad_mode: str,
-        padding: _Padding,
-        dilation: _Pair,
-        return_indices: bool,
-        ceil_mode: bool,
-        data_format: str,
+        kernel_size: _Pair = 1,
+        stride: _Pair = 1,
+        pad_mode: str = "valid",
+        padding: _Padding = 0,
+        dilation: _Pair = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, dilation, ceil_mode, data_format)
         check_bool(return_indices, "return_indices")
@@ -172,28 +172,6 @@ class MaxPool2d(_MaxPool):
 
     Source: MindSpore's `mindspore.nn.MaxPool2d`.
     """
-
-    def __init__(
-        self,
-        kernel_size: _Pair = 1,
-        stride: _Pair = 1,
-        pad_mode: str = "valid",
-        padding: _Padding = 0,
-        dilation: _Pair = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-        data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            return_indices,
-            ceil_mode,
-            data_format,
-        )
 
 
 class AvgPool2d(_Pool2d):
@@ -298,7 +276,6 @@ class MaxPool1d(_MaxPool):
             _beside(1, dilation, "dilation"),
             return_indices,
             ceil_mode,
-            "NCHW",
         )
 
     def construct(self, x: Tensor) -> Tensor:
