@@ -113,10 +113,8 @@ class ROC(Metric):
                 f"but got predicted value {scores.shape} and true value {label.shape}."
             )
         if scores.shape[1] != self.class_num:
-            raise ValueError(
-                f"For 'ROC', the argument 'class_num' must be {scores.shape[1]} for a predicted "
-                f"value of shape {scores.shape}, but got {self.class_num}."
-            )
+            must = f"be {scores.shape[1]} for a predicted value of shape {scores.shape}"
+            raise value_error(self.class_num, "class_num", must, function="ROC")
         if self.pos_label is not None:
             raise value_error(
                 self.pos_label, "pos_label", "be None if there are several classes", function="ROC"
