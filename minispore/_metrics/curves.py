@@ -9,8 +9,6 @@ from minispore._metrics.metric import Metric, rearrange_inputs
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_int, value_error
 
-Curve = tuple[HostArray, HostArray, HostArray]
-
 
 class ROC(Metric):
     """The receiver operating characteristic: false and true positive rates at each threshold.
@@ -121,7 +119,7 @@ class ROC(Metric):
             )
 
 
-def _curve(scores: HostArray, positive: BoolArray) -> Curve:
+def _curve(scores: HostArray, positive: BoolArray) -> tuple[HostArray, HostArray, HostArray]:
     for present, name, rate in ((~positive, "negative", "false"), (positive, "positive", "true")):
         if not present.any():
             raise ValueError(

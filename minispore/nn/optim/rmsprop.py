@@ -62,7 +62,6 @@ class RMSProp(Optimizer):
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         check_bool(use_locking, "use_locking")
-        check_bool(centered, "centered")
         for name, value in (("decay", decay), ("momentum", momentum), ("epsilon", epsilon)):
             check_type(value, float, name)
             check_number(value, name, low=0.0)
@@ -70,7 +69,7 @@ class RMSProp(Optimizer):
         self.decay = decay
         self.momentum = momentum
         self.epsilon = epsilon
-        self.centered = centered
+        self.centered: bool = check_type(centered, bool, "centered")
         self.mg: ParameterTuple = self._new_state("mean_grad") if centered else ParameterTuple(())
         self.ms: ParameterTuple = self._new_state("mean_square", 1.0)
         self.moment: ParameterTuple = self._new_state("moment")
