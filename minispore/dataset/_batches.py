@@ -77,9 +77,9 @@ class PerBatch:
         """Return the batch with the columns `inputs` replaced by `outputs`."""
         values = dict(zip(columns, batch, strict=True))
         inputs = tuple([values.pop(name) for name in self.inputs])
-        where, count = ("batch", "per_batch_map"), len(self.outputs)
-        results = _call_with_rows(*where, self.function, inputs, count, info)
-        values |= zip(self.outputs, results, strict=True)
+        count = len(self.outputs)
+        new = _call_with_rows("batch", "per_batch_map", self.function, inputs, count, info)
+        values |= zip(self.outputs, new, strict=True)
         names = replaced_columns(columns, self.inputs, self.outputs)
         return tuple([values[name] for name in names])
 
@@ -309,8 +309,9 @@ class SampledBatches(NamedColumns):
             parts = list(self.store.rows(np.array([*indices], np.intp)))
             batch = _concatenate(parts, self.names)
             if self.collate is not None:
-                where, count = ("GeneratorDataset", "collate_fn"), len(self.names)
-                batch = _call_with_rows(*where, self.collate, batch, count)
+                batch = _call_with_rows(
+                    "GeneratorDataset", "collate_fn", self.collate, batch, len(self.names)
+                )
             yield tuple([_as_one_row(column) for column in batch])
 
 
