@@ -58,7 +58,7 @@ class LossScaler(ABC):
     """
 
     def __init__(self, scale_value: float) -> None:
-        value = check_number(scale_value, "scale_value", type(self).__name__, low=1)
+        value = check_number(scale_value, "scale_value", low=1)
         self.scale_value: Parameter = host_parameter(value, float32, "scale_value")
 
     def scale(self, inputs: Tensors) -> Tensors:

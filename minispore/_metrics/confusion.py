@@ -8,7 +8,7 @@ import numpy as np
 from minispore._metrics._validation import as_class_indices, is_binary, warn_of_nan
 from minispore._metrics.metric import AccumulatingMetric, rearrange_inputs, safe_divide
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
-from minispore.utils.checks import check_int, check_one_of, check_type
+from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type
 
 
 class ConfusionMatrix(AccumulatingMetric[HostArray]):
@@ -150,6 +150,7 @@ _RATE_BY_NAME = {name: rate for names, rate in _RATES.items() for name in names}
 _REDUCTIONS = ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel")
 
 
+@check_arguments
 class ConfusionMatrixMetric(AccumulatingMetric[HostArray]):
     """A rate that is computed from true and false positives and negatives.
 
@@ -191,11 +192,11 @@ class ConfusionMatrixMetric(AccumulatingMetric[HostArray]):
         decrease: str = "mean",
     ) -> None:
         super().__init__()
-        self.skip_channel: bool = check_type(skip_channel, bool, "skip_channel")
-        self.metric_name: str = check_type(metric_name, str, "metric_name")
-        self.calculation_method: bool = check_type(calculation_method, bool, "calculation_method")
-        self.decrease: str = check_type(decrease, str, "decrease")
         check_one_of(decrease, _REDUCTIONS, "decrease")
+        self.skip_channel = skip_channel
+        self.metric_name = metric_name
+        self.calculation_method = calculation_method
+        self.decrease = decrease
         rate = _RATE_BY_NAME.get(metric_name.lower().replace(" ", "_"))
         if rate is None:
             raise NotImplementedError(

@@ -9,8 +9,6 @@ from minispore._metrics.metric import Metric, rearrange_inputs
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_int, value_error
 
-Curve = tuple[HostArray, HostArray, HostArray]
-
 
 class ROC(Metric):
     """The receiver operating characteristic: false and true positive rates at each threshold.
@@ -113,17 +111,15 @@ class ROC(Metric):
                 f"but got predicted value {scores.shape} and true value {label.shape}."
             )
         if scores.shape[1] != self.class_num:
-            raise ValueError(
-                f"For 'ROC', the argument 'class_num' must be {scores.shape[1]} for a predicted "
-                f"value of shape {scores.shape}, but got {self.class_num}."
-            )
+            must = f"be {scores.shape[1]} for a predicted value of shape {scores.shape}"
+            raise value_error(self.class_num, "class_num", must, function="ROC")
         if self.pos_label is not None:
             raise value_error(
                 self.pos_label, "pos_label", "be None if there are several classes", function="ROC"
             )
 
 
-def _curve(scores: HostArray, positive: BoolArray) -> Curve:
+def _curve(scores: HostArray, positive: BoolArray) -> tuple[HostArray, HostArray, HostArray]:
     for present, name, rate in ((~positive, "negative", "false"), (positive, "positive", "true")):
         if not present.any():
             raise ValueError(

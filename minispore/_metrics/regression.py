@@ -6,7 +6,7 @@ import numpy as np
 
 from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_inputs, safe_divide
 from minispore.utils.arrays import Float64Array, HostArray
-from minispore.utils.checks import check_one_of, check_type
+from minispore.utils.checks import check_arguments, check_one_of
 
 
 class _MeanErrorMetric(MeanMetric):
@@ -72,6 +72,7 @@ class MSE(_MeanErrorMetric):
         return difference**2
 
 
+@check_arguments
 class CosineSimilarity(AccumulatingMetric[HostArray]):
     """The similarity of each pair of rows, over the rows of all batches.
 
@@ -99,11 +100,11 @@ class CosineSimilarity(AccumulatingMetric[HostArray]):
         self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True
     ) -> None:
         super().__init__()
-        self.similarity: str = check_type(similarity, str, "similarity")
-        self.reduction: str = check_type(reduction, str, "reduction")
-        self.zero_diagonal: bool = check_type(zero_diagonal, bool, "zero_diagonal")
         check_one_of(similarity, ("dot", "cosine"), "similarity")
         check_one_of(reduction, ("none", "sum", "mean"), "reduction")
+        self.similarity = similarity
+        self.reduction = reduction
+        self.zero_diagonal = zero_diagonal
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:

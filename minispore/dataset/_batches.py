@@ -76,18 +76,10 @@ class PerBatch:
     def apply(self, columns: tuple[str, ...], batch: Block, info: BatchInfo) -> Block:
         """Return the batch with the columns `inputs` replaced by `outputs`."""
         values = dict(zip(columns, batch, strict=True))
-        lists = [
-            [as_argument(value[i, ...]) for i in range(len(value))]
-            for value in map(values.pop, self.inputs)
-        ]
-        results = as_tuple(call_user_code(self.function, *lists, info))
-        if len(results) != len(self.outputs):
-            raise RuntimeError(
-                f"For 'batch', 'per_batch_map' must return {len(self.outputs)} columns, but "
-                f"returned {len(results)}."
-            )
-        subject = "For 'batch', what the argument 'per_batch_map' returns"
-        values |= {n: as_element(x, subject) for n, x in zip(self.outputs, results, strict=True)}
+        inputs = tuple([values.pop(name) for name in self.inputs])
+        count = len(self.outputs)
+        new = _call_with_rows("batch", "per_batch_map", self.function, inputs, count, info)
+        values |= zip(self.outputs, new, strict=True)
         names = replaced_columns(columns, self.inputs, self.outputs)
         return tuple([values[name] for name in names])
 
@@ -96,7 +88,6 @@ class PerBatch:
 class Batch(Operation):
     """Batches of `rows` rows: each is one row with a new leading axis."""
 
-    child: Node
     rows: int | Callable[[BatchInfo], int]
     drop_remainder: bool = False
     per_batch: PerBatch | None = None
@@ -232,7 +223,6 @@ def _pad_to(rows: Array, shape: Sequence[int], value: object) -> Array:
 class BucketBatch(Operation):
     """Batches of rows of similar length: each bucket collects the rows of a range of lengths."""
 
-    child: Node
     inputs: tuple[str, ...]
     boundaries: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -293,7 +283,6 @@ class BucketBatch(Operation):
 class SampledBatches(NamedColumns):
     """Batches of the rows of an object, each with the indices that a batch sampler yields."""
 
-    names: tuple[str, ...]
     store: ObjectSource
     start: Callable[[], Iterable[Iterable[int]]]
     collate: Function | None
@@ -320,19 +309,28 @@ class SampledBatches(NamedColumns):
             parts = list(self.store.rows(np.array([*indices], np.intp)))
             batch = _concatenate(parts, self.names)
             if self.collate is not None:
-                batch = self._collate(self.collate, batch)
+                batch = _call_with_rows(
+                    "GeneratorDataset", "collate_fn", self.collate, batch, len(self.names)
+                )
             yield tuple([_as_one_row(column) for column in batch])
 
-    def _collate(self, collate: Function, batch: Block) -> Block:
-        lists = [[as_argument(column[i, ...]) for i in range(len(column))] for column in batch]
-        results = as_tuple(call_user_code(collate, *lists))
-        if len(results) != len(self.names):
-            raise RuntimeError(
-                f"For 'GeneratorDataset', 'collate_fn' must return {len(self.names)} columns, but "
-                f"returned {len(results)}."
-            )
-        subject = "For 'GeneratorDataset', what the argument 'collate_fn' returns"
-        return tuple([as_element(result, subject) for result in results])
+
+def _call_with_rows(
+    caller: str, argument: str, function: Function, columns: Block, count: int, *info: BatchInfo
+) -> Block:
+    """Return the `count` columns that a function of the user makes of a batch.
+
+    It gets a list of rows for each column.
+    """
+    lists = [[as_argument(column[i, ...]) for i in range(len(column))] for column in columns]
+    results = as_tuple(call_user_code(function, *lists, *info))
+    if len(results) != count:
+        raise RuntimeError(
+            f"For '{caller}', '{argument}' must return {count} columns, but returned "
+            f"{len(results)}."
+        )
+    subject = f"For '{caller}', what the argument '{argument}' returns"
+    return tuple([as_element(result, subject) for result in results])
 
 
 def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:

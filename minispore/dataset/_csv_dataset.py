@@ -10,8 +10,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from minispore.dataset._dataset import check_workers
-from minispore.dataset._dataset import column_names as as_names
+from minispore.dataset._dataset import as_names, check_workers
 from minispore.dataset._node import Array
 from minispore.dataset._source_datasets import MappableDataset, check_absent
 from minispore.dataset._sources import ArraySource, MapStyleNode

@@ -381,7 +381,7 @@ class Dataset:
             ['image', 'y']
         """
         inputs = self._columns(input_columns, "input_columns")
-        outputs = column_names(output_columns, "output_columns")
+        outputs = as_names(output_columns, "output_columns")
         if len(inputs) != len(outputs):
             raise ValueError(
                 "For 'rename', 'input_columns' and 'output_columns' must have the same length, but "
@@ -682,7 +682,7 @@ class Dataset:
 
     def _columns(self, names: object, argument: str) -> tuple[str, ...]:
         """Return column names as a tuple; raise RuntimeError unless the dataset has them all."""
-        chosen = column_names(names, argument)
+        chosen = as_names(names, argument)
         for name in chosen:
             if name not in self._node.columns:
                 listed = ", ".join(map(repr, self._node.columns))
@@ -720,7 +720,7 @@ class Dataset:
         names = self._node.columns if input_columns is None else input_columns
         inputs = outputs = self._columns(names, "input_columns")
         if output_columns is not None:
-            outputs = column_names(output_columns, "output_columns")
+            outputs = as_names(output_columns, "output_columns")
         require_distinct(replaced_columns(self._node.columns, inputs, outputs))
         return inputs, outputs
 
@@ -752,7 +752,7 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     return first.zip(others)
 
 
-def column_names(names: object, argument: str) -> tuple[str, ...]:
+def as_names(names: object, argument: str) -> tuple[str, ...]:
     """Return one or several column names as a tuple.
 
     Raises:
@@ -795,9 +795,7 @@ def _check_count(count: object, argument: str) -> int:
     """Return a count from 1 on, or -1 for None and -1."""
     checked = -1 if count is None else check_int(count, argument, low=-1, high=2**31 - 1)
     if checked == 0:
-        raise ValueError(
-            f"For '{caller()}', the argument '{argument}' must be -1 or above 0, but got 0."
-        )
+        raise value_error(0, argument, "be -1 or above 0")
     return checked
 
 

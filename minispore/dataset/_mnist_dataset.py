@@ -52,7 +52,24 @@ class MnistDataset(LabelledImagesDataset):
     """
 
     def _find(self, folder: Path, usage: str) -> FileSource:
-        return _find_files(folder, usage)
+        names = [MNIST_NAMES[part] for part in (("test", "train") if usage == "all" else (usage,))]
+        pairs: list[tuple[Path, Path]] = []
+        for images, labels in ((_find_file(folder, name) for name in pair) for pair in names):
+            if images and labels:
+                pairs.append((images, labels))
+            elif images or labels:
+                there, missing = ("images", "labels") if images else ("labels", "images")
+                raise RuntimeError(
+                    f"For '{caller()}', the folder '{folder}' has the {there} '{images or labels}' "
+                    f"but not their {missing}."
+                )
+        if not pairs:
+            listed = " or ".join(f"'{images}'" for images, _ in names)
+            raise RuntimeError(
+                f"For '{caller()}', there is no {listed}, plain or with .gz, in the folder "
+                f"'{folder}'."
+            )
+        return FileSource(sum(_count_images(*pair) for pair in pairs), partial(_read_pairs, pairs))
 
 
 class FashionMnistDataset(MnistDataset):
@@ -88,33 +105,7 @@ class FashionMnistDataset(MnistDataset):
     """
 
 
-def _find_files(folder: Path, usage: str) -> FileSource:
-    """Return the source of the files in a folder that `usage` selects.
-
-    Raises:
-        RuntimeError: If it has no such files, or images without labels or labels without images,
-            or their headers do not fit.
-    """
-    names = [MNIST_NAMES[part] for part in (("test", "train") if usage == "all" else (usage,))]
-    pairs: list[tuple[Path, Path]] = []
-    for images, labels in ((_find(folder, name) for name in pair) for pair in names):
-        if images and labels:
-            pairs.append((images, labels))
-        elif images or labels:
-            there, missing = ("images", "labels") if images else ("labels", "images")
-            raise RuntimeError(
-                f"For '{caller()}', the folder '{folder}' has the {there} '{images or labels}' "
-                f"but not their {missing}."
-            )
-    if not pairs:
-        listed = " or ".join(f"'{images}'" for images, _ in names)
-        raise RuntimeError(
-            f"For '{caller()}', there is no {listed}, plain or with .gz, in the folder '{folder}'."
-        )
-    return FileSource(sum(_count_images(*pair) for pair in pairs), partial(_read_pairs, pairs))
-
-
-def _find(folder: Path, name: str) -> Path | None:
+def _find_file(folder: Path, name: str) -> Path | None:
     paths = (folder / name, folder / f"{name}.gz")
     return next((path for path in paths if path.is_file()), None)
 

@@ -54,7 +54,6 @@ _DRAWS = 1024
 class Take(Operation):
     """The first `count` rows."""
 
-    child: Node
     count: int
 
     def size(self) -> int:
@@ -83,7 +82,6 @@ class Take(Operation):
 class Skip(Operation):
     """All but the first `count` rows."""
 
-    child: Node
     count: int
 
     def size(self) -> int:
@@ -99,7 +97,6 @@ class Skip(Operation):
 class Repeat(Operation):
     """`count` epochs of the child, each in its own order; -1 for endlessly many."""
 
-    child: Node
     count: int
 
     @property
@@ -140,7 +137,6 @@ class Shuffle(Operation):
     memory, but a row cannot move forward by more than its size.
     """
 
-    child: Node
     buffer_size: int
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
@@ -174,7 +170,6 @@ def _random_slots(rng: "np.random.Generator", size: int) -> Iterator[int]:
 class FixedOrder(Operation):
     """The child's rows in the order of one epoch, in every epoch."""
 
-    child: Node
     epoch: EpochKey
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
@@ -187,16 +182,10 @@ class FixedOrder(Operation):
 class Rename(NamedColumns, Operation):
     """The child's columns with new names."""
 
-    child: Node
-    names: tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class Project(NamedColumns, Operation):
     """Some of the child's columns, in the order of `names`."""
-
-    child: Node
-    names: tuple[str, ...]
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the chosen columns of the child's blocks."""
@@ -209,7 +198,6 @@ class Project(NamedColumns, Operation):
 class Filter(Operation):
     """The rows for which a function of the columns `inputs` returns true."""
 
-    child: Node
     predicate: Function
     inputs: tuple[str, ...]
 
@@ -340,7 +328,6 @@ class Map(Operation):
     The package's transforms process a block at once, Python functions one row at a time.
     """
 
-    child: Node
     functions: tuple[Function, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

@@ -1,9 +1,8 @@
 """The operations of a pipeline as a table."""
 
 import reprlib
-from dataclasses import fields
 
-from minispore.dataset._node import Node, nodes_of
+from minispore.dataset._node import Node, field_values, nodes_of
 from minispore.utils.checks import is_sequence
 from minispore.utils.tables import Table
 
@@ -21,10 +20,9 @@ def pipeline_table(node: Node) -> Table:
 
 
 def _settings(node: Node) -> str:
-    settings = {field.name: getattr(node, field.name) for field in fields(node)}
     return ", ".join(
         f"{name}={_text(value)}"
-        for name, value in settings.items()
+        for name, value in field_values(node).items()
         if not isinstance(value, Node) and not _is_default(value)
     )
 

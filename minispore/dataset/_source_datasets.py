@@ -14,8 +14,7 @@ import numpy as np
 
 from minispore.common.dtype import as_dtype, string
 from minispore.dataset._batches import SampledBatches
-from minispore.dataset._dataset import Dataset, Names, check_workers, count_workers
-from minispore.dataset._dataset import column_names as as_names
+from minispore.dataset._dataset import Dataset, Names, as_names, check_workers, count_workers
 from minispore.dataset._node import Array, Node, as_element, initial_key
 from minispore.dataset._sources import (
     ArraySource,

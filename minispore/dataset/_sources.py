@@ -51,7 +51,6 @@ class LabelledSource(MapStyleSource, Protocol):
 class MapStyleNode(NamedColumns):
     """The rows of a map-style source that a sampler chooses."""
 
-    names: tuple[str, ...]
     store: MapStyleSource
     sampler: BuiltinSampler
     workers: int | None = None  # processes that read an object; None for the iterating thread
@@ -158,7 +157,6 @@ class ObjectSource:
 class IterableNode(NamedColumns):
     """The rows of a generator function or an iterable, in its order."""
 
-    names: tuple[str, ...]
     start: Callable[[], Iterable[object]]
     convert: Callable[[object], Row]
     num_samples: int | None

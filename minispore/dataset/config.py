@@ -2,8 +2,8 @@
 
 import os
 
-from minispore.common.seed import get_dataset_seed, set_dataset_seed
-from minispore.common.seed import get_seed as _program_seed
+from minispore.common.seed import set_dataset_seed
+from minispore.dataset._node import seed_of_order
 from minispore.utils.checks import check_int, check_type
 
 __all__ = [
@@ -56,9 +56,7 @@ def get_seed() -> int:
 
     Source: MindSpore's `mindspore.dataset.config.get_seed`.
     """
-    seed = get_dataset_seed()
-    if seed is None:
-        seed = _program_seed()
+    seed = seed_of_order()
     return _MINDSPORE_DEFAULT_SEED if seed is None else seed
 
 

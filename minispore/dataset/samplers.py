@@ -105,9 +105,7 @@ class SequentialSampler(BuiltinSampler):
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        if start_index is not None:
-            check_int(start_index, "start_index")
-        self.start_index: int = start_index or 0
+        self.start_index: int = 0 if start_index is None else check_int(start_index, "start_index")
 
     def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
         """Return `start_index` and the indices after it."""

@@ -26,15 +26,11 @@ from minispore.dataset._node import (
 from minispore.dataset._sources import IterableNode, MapStyleNode
 from minispore.dataset.samplers import DistributedSampler
 
-# From the number of batches of one process, and `drop_remainder`, to the number for all.
-Agree = Callable[[int, bool], int]
-
 
 @dataclass(frozen=True)
 class EqualLengthShards(Operation):
     """Exactly `count` batches: further ones are dropped, missing ones are empty."""
 
-    child: Node
     count: int
     # Yields a batch with the shapes of empty ones. Not a Node: it is not a part of the pipeline.
     example: Callable[[EpochKey, int], Iterator[Block]]
@@ -61,10 +57,11 @@ class EqualLengthShards(Operation):
             yield tuple([np.empty((1, 0, *column.shape[2:]), column.dtype) for column in example])
 
 
-def shard_evenly(dataset: Dataset, agree: Agree) -> Dataset:
+def shard_evenly(dataset: Dataset, agree: Callable[[int, bool], int]) -> Dataset:
     """Return a dataset in which each batch of a shard has only rows that no other shard has.
 
-    Datasets without shards, or without batches, stay as they are.
+    `agree` returns, from the number of batches of this process and `drop_remainder`, the number for
+    all. Datasets without shards, or without batches, stay as they are.
     """
 
     def change(node: Node) -> Node:

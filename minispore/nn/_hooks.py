@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 
+from minispore import ops
 from minispore.common.dtype import DType
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.engine.array import A
 from minispore.engine.dispatch import apply1
+from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import is_recording, record
 from minispore.engine.rules import Unary
-from minispore.nn._float_type import construct_in
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
 from minispore.ops._namespace import zeros_like
 from minispore.utils.checks import all_are, as_tuple, describe_value, is_sequence, is_tuple
@@ -234,10 +235,34 @@ def _without_gradient(x: A, name: str, kind: str) -> Unary[A]:
 
 
 def _construct_in_float_type(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
-    if cell._float_type is None:
+    """Return what a cell's `construct` returns if it computes in the cell's float type.
+
+    Float inputs are cast. While `construct` runs, the cell's float parameters are replaced by
+    their casts; a cast has a derivative, so gradients reach the parameters, in their type.
+    """
+    dtype = cell._float_type
+    if dtype is None:
         return cell.construct(*args, **kwargs)
-    attributes = vars(cell) if cell._casts_parameters else {}
-    return construct_in(cell._float_type, cell.construct, attributes, args, kwargs)
+    attributes: dict[str, object] = vars(cell) if cell._casts_parameters else {}
+    parameters = {name: value for name, value in attributes.items() if isinstance(value, Parameter)}
+    attributes.update({name: cast_floats(value, dtype) for name, value in parameters.items()})
+    try:
+        return cell.construct(
+            *[cast_floats(value, dtype) for value in args],
+            **{name: cast_floats(value, dtype) for name, value in kwargs.items()},
+        )
+    finally:
+        attributes.update(parameters)
+
+
+def cast_floats(value: object, dtype: DType) -> object:
+    """Return a value with its float tensors cast, also those in tuples and lists."""
+    if isinstance(value, Tensor):
+        return ops.cast(value, dtype) if value.dtype.category == FLOAT else value
+    if is_sequence(value):
+        items = [cast_floats(item, dtype) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    return value
 
 
 def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> Sequence[Tensor]:

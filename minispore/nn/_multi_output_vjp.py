@@ -11,9 +11,10 @@ from functools import partial
 from typing import TypeAlias, cast
 
 from minispore.common.tensor import Tensor
-from minispore.engine.array import Array, device_namespace, ensure_owned, namespace
+from minispore.engine.array import Array, device_namespace, ensure_owned
 from minispore.engine.dispatch import OptionalPullback, Variable, wrap
 from minispore.engine.graph import Node
+from minispore.ops._namespace import zeros_like
 
 Backward: TypeAlias = Callable[[tuple[Tensor, ...]], Sequence[Tensor]]
 # A pullback of arrays or, if the backward pass is recorded, of variables.
@@ -41,7 +42,7 @@ def multi_output_vjp(
     def run_backward(token: Variable | Array) -> Variable | Array:
         """Call `backward` with the gradients that have been collected."""
         gradients = tuple(
-            grad_outputs[i] if i in grad_outputs else _zeros(y) for i, y in enumerate(outputs)
+            grad_outputs[i] if i in grad_outputs else zeros_like(y) for i, y in enumerate(outputs)
         )
         grad_outputs.clear()
         grad_inputs[:] = backward(gradients)
@@ -115,7 +116,3 @@ class _PrecomputedPullbacks:
 
 def _zero(x: Array) -> Array:
     return device_namespace(x).zeros((), x.dtype)
-
-
-def _zeros(x: Tensor) -> Tensor:
-    return wrap(namespace(x._data).zeros_like(x._data), x)

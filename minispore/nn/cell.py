@@ -117,14 +117,12 @@ class Cell(HooksMixin):
     # For a resume, which compares the others: attributes that follow from others (as names of
     # parameters do), are described otherwise, or have no effect on a call.
     _not_compared: ClassVar[tuple[str, ...]] = (
-        *(
-            "_auto_prefix",
-            "_param_prefix",
-            "_names_in_parameter_tuples",
-            "_flags",
-            "_inputs",
-            "_calls_construct_directly",
-        ),
+        "_auto_prefix",
+        "_param_prefix",
+        "_names_in_parameter_tuples",
+        "_flags",
+        "_inputs",
+        "_calls_construct_directly",
         "requires_grad",
     )
 

@@ -72,11 +72,9 @@ class DecaySchedule(FormulaSchedule):
         self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
     ) -> None:
         super().__init__()
-        check_learning_rate(learning_rate, "learning_rate")
-        check_learning_rate(decay_rate, "decay_rate")
         self.is_stair: bool = check_type(is_stair, bool, "is_stair")
-        self.learning_rate = learning_rate
-        self.decay_rate = decay_rate
+        self.learning_rate: float = check_learning_rate(learning_rate, "learning_rate")
+        self.decay_rate: float = check_learning_rate(decay_rate, "decay_rate")
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
 
     def _progress(self, step: int) -> float:
@@ -231,14 +229,13 @@ class PolynomialDecayLR(FormulaSchedule):
         update_decay_steps: bool = False,
     ) -> None:
         super().__init__()
-        check_learning_rate(learning_rate, "learning_rate")
-        check_learning_rate(end_learning_rate, "end_learning_rate", zero=True)
-        check_learning_rate(power, "power")
         self.update_decay_steps: bool = check_type(update_decay_steps, bool, "update_decay_steps")
-        self.start_learning_rate = learning_rate
-        self.end_learning_rate = end_learning_rate
+        self.start_learning_rate: float = check_learning_rate(learning_rate, "learning_rate")
+        self.end_learning_rate: float = check_learning_rate(
+            end_learning_rate, "end_learning_rate", zero=True
+        )
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
-        self.power = power
+        self.power: float = check_learning_rate(power, "power")
 
     def _rate(self, step: int) -> float:
         steps = self.decay_steps
@@ -270,20 +267,20 @@ class WarmUpLR(FormulaSchedule):
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
-        check_learning_rate(learning_rate, "learning_rate", zero=True)
-        self.learning_rate = learning_rate
+        self.learning_rate: float = check_learning_rate(learning_rate, "learning_rate", zero=True)
         self.warmup_steps: int = check_int(warmup_steps, "warmup_steps", low=1)
 
     def _rate(self, step: int) -> float:
         return self.learning_rate * min(step, self.warmup_steps) / self.warmup_steps
 
 
-def check_learning_rate(value: object, name: str, *, zero: bool = False) -> None:
-    """Raise unless `value` is a float above 0, or with `zero` at least 0."""
-    check_type(value, float, name)
-    check_number(value, name, low=0.0)
+def check_learning_rate(value: object, name: str, *, zero: bool = False) -> float:
+    """Return `value`; raise unless it is a float above 0, or with `zero` at least 0."""
+    rate = check_type(value, float, name)
+    check_number(rate, name, low=0.0)
     if not zero:
-        check_positive(value, name)
+        check_positive(rate, name)
+    return rate
 
 
 def check_bounds(min_lr: float, max_lr: float) -> None:

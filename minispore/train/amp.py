@@ -18,7 +18,7 @@ from minispore.nn import (
     TrainOneStepWithLossScaleCell,
     WithLossCell,
 )
-from minispore.nn._float_type import cast_floats
+from minispore.nn._hooks import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
 from minispore.utils.checks import as_items, caller, check_one_of, check_type, type_error

@@ -9,15 +9,7 @@ import numpy as np
 from minispore.dataset._node import Array
 from minispore.dataset.vision._resize import ImageTransform, Inter, height_and_width
 from minispore.utils.arrays import Float64Array, Int64Array
-from minispore.utils.checks import (
-    as_items,
-    caller,
-    check_int,
-    check_number,
-    check_type,
-    describe_value,
-    type_error,
-)
+from minispore.utils.checks import as_items, check_int, check_number, check_type, type_error
 
 Fill = int | tuple[int, int, int]
 
@@ -302,10 +294,9 @@ class Affine(ImageTransform):
         return warp_affine(images, matrix, height, width, self.resample, self.fill_value)
 
 
-def _rotation(degrees: float, x: float, y: float, scale: float = 1.0) -> Float64Array:
+def _rotation(degrees: float, x: float, y: float) -> Float64Array:
     """Return the matrix (2, 3) that rotates pixels (column, row) around (x, y)."""
-    cos = scale * math.cos(math.radians(degrees))
-    sin = scale * math.sin(math.radians(degrees))
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return np.array(
         [[cos, sin, (1 - cos) * x - sin * y], [-sin, cos, sin * x + (1 - cos) * y]],
     )
@@ -405,9 +396,7 @@ def as_padding(padding: object) -> tuple[int, ...]:
     """Return the argument `padding` as the numbers of pixels left, top, right and bottom."""
     sides = (padding,) if type(padding) is int else as_items(padding)
     if sides is None or (type(padding) is not int and len(sides) not in (2, 4)):
-        raise (TypeError if sides is None else ValueError)(
-            f"For '{caller()}', the argument 'padding' must be an int, or a list or tuple of two "
-            f"or four, but got {describe_value(padding)}."
-        )
+        kind = TypeError if sides is None else ValueError
+        raise type_error(padding, "padding", "be an int, or a list or tuple of two or four", kind)
     checked = [check_int(side, "padding", low=0, high=2**31 - 1) for side in sides]
     return tuple(checked * (4 // len(checked)))

@@ -22,7 +22,7 @@ from minispore.dataset.vision._geometric import (
     as_padding,
     as_pair,
 )
-from minispore.dataset.vision._resize import Inter, Resize, height_and_width
+from minispore.dataset.vision._resize import Inter, Resize, check_axes, height_and_width
 from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import (
     as_items,
@@ -45,14 +45,9 @@ class RandomImageTransform(RandomTransform):
 
     def transform(self, uniforms: Float64Array, *values: object) -> Array | tuple[Array, ...]:
         """Transform one image, or several equally."""
-        images = [np.asarray(value) for value in values]
         results: list[Array] = []
-        for image in images:
-            if image.ndim < 2:
-                raise RuntimeError(
-                    f"For '{type(self).__name__}', an image must have the shape (height, width, …),"
-                    f" but got {image.shape}."
-                )
+        for image in map(np.asarray, values):
+            check_axes(image.shape, type(self).__name__)
             axis = max(image.ndim - 3, 0)
             results.append(self.choose(uniforms, *image.shape[axis : axis + 2])(image))
         return results[0] if len(results) == 1 else tuple(results)

@@ -92,9 +92,15 @@ class RandomColorAdjust(RandomImageTransform):
     def choose(self, uniforms: Float64Array, height: int, width: int) -> Callable[[Array], Array]:
         """Return the changes in their order."""
         del height, width
+        adjustments: tuple[Adjustment, ...] = (
+            (AdjustBrightness, self.brightness, (1, 1)),
+            (AdjustContrast, self.contrast, (1, 1)),
+            (AdjustSaturation, self.saturation, (1, 1)),
+            (AdjustHue, self.hue, (0, 0)),
+        )
         changes: list[Callable[[Array], Array]] = []
         for index in map(int, np.argsort(uniforms[4:])):
-            adjust, limits, unchanged = self._adjustments()[index]
+            adjust, limits, unchanged = adjustments[index]
             if limits != unchanged:
                 changes.append(adjust(between(limits, float(uniforms[index]))))
 
@@ -104,14 +110,6 @@ class RandomColorAdjust(RandomImageTransform):
             return image
 
         return apply
-
-    def _adjustments(self) -> tuple[Adjustment, ...]:
-        return (
-            (AdjustBrightness, self.brightness, (1, 1)),
-            (AdjustContrast, self.contrast, (1, 1)),
-            (AdjustSaturation, self.saturation, (1, 1)),
-            (AdjustHue, self.hue, (0, 0)),
-        )
 
 
 def _as_factors(value: object, name: str) -> Range:

@@ -24,14 +24,18 @@ class ImageTransform(Transform):
 
     def batched(self, block: Array) -> Array:
         """Transform all rows; an image without a channel axis gets one meanwhile."""
-        if block.ndim < 3:
-            raise RuntimeError(
-                f"For '{type(self).__name__}', an image must have the shape (height, width, …), "
-                f"but got {block.shape[1:]}."
-            )
+        check_axes(block.shape[1:], type(self).__name__)
         if block.ndim == 3:
             return np.ascontiguousarray(self.map_images(block[..., np.newaxis])[..., 0])
         return np.ascontiguousarray(self.map_images(block))
+
+
+def check_axes(shape: tuple[int, ...], transform: str) -> None:
+    """Raise RuntimeError unless an image has two axes or more."""
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"For '{transform}', an image must have the shape (height, width, …), but got {shape}."
+        )
 
 
 def as_size(size: object) -> tuple[int, ...]:

@@ -30,17 +30,19 @@ class _Conv(Cell):
         in_channels: int,
         out_channels: int,
         kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int],
-        pad_mode: str,
-        padding: int | tuple[int, int, int, int],
-        dilation: int | tuple[int, int],
-        group: int,
-        has_bias: bool,
-        weight_init: Tensor | str | Initializer | float | None,
-        bias_init: Tensor | str | Initializer | float | None,
-        dtype: DType,
+        stride: int | tuple[int, int] = 1,
+        pad_mode: str = "same",
+        padding: int | tuple[int, int, int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Tensor | str | Initializer | float | None = None,
+        bias_init: Tensor | str | Initializer | float | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = float32,
     ) -> None:
         super().__init__()
+        check_one_of(data_format, ("NCHW",), "data_format")
         self.in_channels: int = check_int(in_channels, "in_channels", low=1)
         self.out_channels: int = check_int(out_channels, "out_channels", low=1)
         pair = partial(as_pair, wrong_length=TypeError)
@@ -59,7 +61,7 @@ class _Conv(Cell):
             )
         self.has_bias: bool = check_type(has_bias, bool, "has_bias")
         check_float_type(dtype)
-        self.data_format = "NCHW"
+        self.data_format = data_format
         first, second = out_channels, in_channels
         if self._transposed:
             first, second = second, first
@@ -74,6 +76,20 @@ class _Conv(Cell):
                 bias_init = Uniform(1 / math.sqrt(math.prod(shape[1:])))
             self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init")
         self.bias_init = bias_init
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        """Return the convolution of images, or if `_transposed` the transposed one."""
+        convolve = conv2d_transpose_unchecked if self._transposed else conv2d_unchecked
+        return convolve(
+            x,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.pad_mode,
+            self._around,
+            self.dilation,
+            self.group,
+        )
 
     def extend_repr(self) -> str:
         """Return the arguments for `repr`."""
@@ -157,7 +173,7 @@ class Conv1d(_Conv):
             has_bias,
             weight_init,
             bias_init,
-            dtype,
+            dtype=dtype,
         )
 
     def construct(self, x: Tensor) -> Tensor:
@@ -172,17 +188,7 @@ class Conv1d(_Conv):
         check_tensor(x, "x")
         if x.ndim != 3:
             raise ValueError(f"For 'Conv1d', 'x' must have 3 axes, but its shape is {x.shape}.")
-        y = conv2d_unchecked(
-            ops.expand_dims(x, 2),
-            self.weight,
-            self.bias,
-            self.stride,
-            self.pad_mode,
-            self._around,
-            self.dilation,
-            self.group,
-        )
-        return ops.squeeze(y, 2)
+        return ops.squeeze(self._convolve(ops.expand_dims(x, 2)), 2)
 
 
 class Conv2d(_Conv):
@@ -221,38 +227,6 @@ class Conv2d(_Conv):
     Source: MindSpore's `mindspore.nn.Conv2d`.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        pad_mode: str = "same",
-        padding: int | tuple[int, int, int, int] = 0,
-        dilation: int | tuple[int, int] = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Tensor | str | Initializer | float | None = None,
-        bias_init: Tensor | str | Initializer | float | None = None,
-        data_format: str = "NCHW",
-        dtype: DType = float32,
-    ) -> None:
-        check_one_of(data_format, ("NCHW",), "data_format")
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            group,
-            has_bias,
-            weight_init,
-            bias_init,
-            dtype,
-        )
-
     def construct(self, x: Tensor) -> Tensor:
         """Apply the layer.
 
@@ -263,16 +237,7 @@ class Conv2d(_Conv):
             A tensor of shape (n, out_channels, height', width').
         """
         check_tensor(x, "x")
-        return conv2d_unchecked(
-            x,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.pad_mode,
-            self._around,
-            self.dilation,
-            self.group,
-        )
+        return self._convolve(x)
 
 
 class Conv2dTranspose(_Conv):
@@ -341,7 +306,7 @@ class Conv2dTranspose(_Conv):
             has_bias,
             weight_init,
             bias_init,
-            dtype,
+            dtype=dtype,
         )
         self._added = as_pair(output_padding, "output_padding", low=0)
         self.output_padding = output_padding
@@ -363,15 +328,5 @@ class Conv2dTranspose(_Conv):
             A tensor of shape (n, out_channels, height', width').
         """
         check_tensor(x, "x")
-        y = conv2d_transpose_unchecked(
-            x,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.pad_mode,
-            self._around,
-            self.dilation,
-            self.group,
-        )
         below, right = self._added
-        return ops.pad(y, (0, right, 0, below))
+        return ops.pad(self._convolve(x), (0, right, 0, below))

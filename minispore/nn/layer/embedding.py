@@ -8,7 +8,7 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import init_parameter
 from minispore.nn.cell import Cell
-from minispore.utils.checks import check_bool, check_int, check_type
+from minispore.utils.checks import check_int, check_type
 
 __all__ = ["Embedding"]
 
@@ -52,9 +52,8 @@ class Embedding(Cell):
         super().__init__()
         self.vocab_size: int = check_int(vocab_size, "vocab_size", low=1)
         self.embedding_size: int = check_int(embedding_size, "embedding_size", low=1)
-        check_bool(use_one_hot, "use_one_hot")
         self.dtype: DType = check_type(dtype, DType, "dtype")
-        self.use_one_hot = use_one_hot
+        self.use_one_hot: bool = check_type(use_one_hot, bool, "use_one_hot")
         if padding_idx is not None:
             check_int(padding_idx, "padding_idx", low=0, high=vocab_size - 1)
         self.padding_idx = padding_idx

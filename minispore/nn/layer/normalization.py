@@ -14,7 +14,6 @@ from minispore.nn.cell import Cell
 from minispore.ops.manipulation import normalize_axis_index
 from minispore.ops.normalization import check_epsilon, standardize
 from minispore.utils.checks import (
-    as_items,
     caller,
     check_int,
     check_number,
@@ -204,12 +203,11 @@ class LayerNorm(Cell):
     ) -> None:
         super().__init__()
         check_type(normalized_shape, (tuple, list), "normalized_shape")
-        lengths = as_items(normalized_shape) or ()
-        if not lengths:
+        if not normalized_shape:
             raise ValueError(
                 f"For '{caller()}', the argument 'normalized_shape' must not be empty."
             )
-        shape = tuple(check_int(n, "normalized_shape", low=1) for n in lengths)
+        shape = tuple(check_int(n, "normalized_shape", low=1) for n in normalized_shape)
         self.normalized_shape = normalized_shape
         self.begin_norm_axis: int = check_int(begin_norm_axis, "begin_norm_axis", low=-1)
         self.begin_params_axis: int = check_int(begin_params_axis, "begin_params_axis", low=-1)

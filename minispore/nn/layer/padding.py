@@ -26,7 +26,7 @@ class _Pad(Cell):
         items = (padding,) * 2 * self._ndim if items is None else items
         self.padding: tuple[int, ...] = tuple(check_int(n, "padding") for n in items)
         if len(items) % 2:
-            raise value_error(padding, "padding", "be an int or of pairs", function=self.cls_name)
+            raise value_error(padding, "padding", "be an int or of pairs")
 
     def construct(self, x: Tensor) -> Tensor:
         """Return `x` padded.

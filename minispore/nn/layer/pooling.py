@@ -16,7 +16,7 @@ from minispore.ops.pooling import (
     max_pool_indices,
     resolve_geometry,
 )
-from minispore.utils.checks import caller, check_bool, check_int, check_one_of, type_error
+from minispore.utils.checks import caller, check_int, check_one_of, check_type, type_error
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AvgPool1d",
@@ -55,8 +55,7 @@ class _Pool2d(Cell):
         )
         if self.pad_mode != "PAD" and any(self.padding):
             raise type_error(padding, "padding", "be 0 unless 'pad_mode' is 'pad'", ValueError)
-        check_bool(ceil_mode, "ceil_mode")
-        self.ceil_mode = ceil_mode
+        self.ceil_mode: bool = check_type(ceil_mode, bool, "ceil_mode")
         check_one_of(data_format, ("NCHW",), "data_format")
         self.format = data_format
         pads = self.padding
@@ -111,18 +110,17 @@ class _MaxPool(_Pool2d):
 
     def __init__(
         self,
-        kernel_size: _Pair,
-        stride: _Pair,
-        pad_mode: str,
-        padding: _Padding,
-        dilation: _Pair,
-        return_indices: bool,
-        ceil_mode: bool,
-        data_format: str,
+        kernel_size: _Pair = 1,
+        stride: _Pair = 1,
+        pad_mode: str = "valid",
+        padding: _Padding = 0,
+        dilation: _Pair = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, dilation, ceil_mode, data_format)
-        check_bool(return_indices, "return_indices")
-        self.return_indices = return_indices
+        self.return_indices: bool = check_type(return_indices, bool, "return_indices")
         self.dilation = dilation
         dilated = _pair(dilation, "dilation") != (1, 1)
         if self.pad_mode != "PAD" and (return_indices or ceil_mode or dilated):
@@ -173,28 +171,6 @@ class MaxPool2d(_MaxPool):
     Source: MindSpore's `mindspore.nn.MaxPool2d`.
     """
 
-    def __init__(
-        self,
-        kernel_size: _Pair = 1,
-        stride: _Pair = 1,
-        pad_mode: str = "valid",
-        padding: _Padding = 0,
-        dilation: _Pair = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-        data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            return_indices,
-            ceil_mode,
-            data_format,
-        )
-
 
 class AvgPool2d(_Pool2d):
     """Average pooling: the mean of each window of an image.
@@ -237,8 +213,7 @@ class AvgPool2d(_Pool2d):
         data_format: str = "NCHW",
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, 1, ceil_mode, data_format)
-        check_bool(count_include_pad, "count_include_pad")
-        self.count_include_pad = count_include_pad
+        self.count_include_pad: bool = check_type(count_include_pad, bool, "count_include_pad")
         if divisor_override is not None:
             check_int(divisor_override, "divisor_override", low=1)
         self.divisor_override = divisor_override
@@ -298,7 +273,6 @@ class MaxPool1d(_MaxPool):
             _beside(1, dilation, "dilation"),
             return_indices,
             ceil_mode,
-            "NCHW",
         )
 
     def construct(self, x: Tensor) -> Tensor:
@@ -474,7 +448,7 @@ class AdaptiveMaxPool2d(_AdaptivePool2d):
         return_indices: bool = False,
     ) -> None:
         super().__init__(output_size)
-        check_bool(return_indices, "return_indices")
+        check_type(return_indices, bool, "return_indices")
         if return_indices:
             raise ValueError(
                 "For 'AdaptiveMaxPool2d', 'return_indices' is not supported and must be False, but "

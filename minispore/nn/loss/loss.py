@@ -510,8 +510,7 @@ class NLLLoss(LossBase):
     ) -> None:
         super().__init__(reduction)
         self.weight: Tensor | None = check_type(weight, (Tensor, NoneType), "weight")
-        check_int(ignore_index, "ignore_index")
-        self.ignore_index = ignore_index
+        self.ignore_index: int = check_int(ignore_index, "ignore_index")
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
@@ -654,8 +653,7 @@ class BCEWithLogitsLoss(LossBase):
     ) -> None:
         super().__init__(reduction)
         self.weight: Tensor | None = check_type(weight, (Tensor, NoneType), "weight")
-        check_type(pos_weight, (Tensor, NoneType), "pos_weight")
-        self.pos_weight = pos_weight
+        self.pos_weight: Tensor | None = check_type(pos_weight, (Tensor, NoneType), "pos_weight")
 
     def construct(self, input: Tensor, target: Tensor) -> Tensor:
         """Return the loss.

@@ -11,9 +11,9 @@ from minispore.utils.checks import (
     caller,
     check_number,
     check_type,
-    describe_value,
     is_iterable,
     is_mapping,
+    type_error,
 )
 
 # Parameters, or groups: mappings with "params" and optionally "lr", "weight_decay" and
@@ -128,10 +128,8 @@ def _ordered(options: list[ParamOptions], order: list[Parameter]) -> list[ParamO
 
 def _as_list(values: object, name: str) -> list[object]:
     if values is None or isinstance(values, str | Tensor) or not is_iterable(values):
-        raise TypeError(
-            f"For '{caller()}', the argument '{name}' must be a list of Parameters, such as "
-            f"network.trainable_params() gives, or of dicts, but got {describe_value(values)}."
-        )
+        must = "be a list of Parameters, such as network.trainable_params() gives, or of dicts"
+        raise type_error(values, name, must)
     items = list(values)
     if not items:
         raise ValueError(f"For '{caller()}', the argument '{name}' must not be empty.")

@@ -7,7 +7,7 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer
-from minispore.utils.checks import check_bool, check_number, check_type
+from minispore.utils.checks import check_number, check_type
 
 __all__ = ["Adagrad"]
 
@@ -53,10 +53,9 @@ class Adagrad(Optimizer):
         weight_decay: float | Cell = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_bool(update_slots, "update_slots")
         check_type(accum, float, "accum")
         check_number(accum, "accum", low=0.0)
-        self.update_slots = update_slots
+        self.update_slots: bool = check_type(update_slots, bool, "update_slots")
         self._initial_arguments["accum"] = accum
         self.accum: ParameterTuple = self._new_state("accum", accum)
 

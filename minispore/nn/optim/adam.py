@@ -74,8 +74,6 @@ class Adam(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         check_betas(beta1, beta2, eps)
         check_bool(use_locking, "use_locking")
-        check_bool(use_nesterov, "use_nesterov")
-        check_bool(use_amsgrad, "use_amsgrad")
         check_bool(use_lazy, "use_lazy")
         check_bool(use_offload, "use_offload")
         if use_offload:
@@ -84,8 +82,8 @@ class Adam(Optimizer):
         self.beta1: float = float(np.float32(beta1))
         self.beta2: float = float(np.float32(beta2))
         self.eps = eps
-        self.use_nesterov = use_nesterov
-        self.use_amsgrad = use_amsgrad
+        self.use_nesterov: bool = check_type(use_nesterov, bool, "use_nesterov")
+        self.use_amsgrad: bool = check_type(use_amsgrad, bool, "use_amsgrad")
         # β₁ᵗ and β₂ᵗ, which are part of a checkpoint.
         self.beta1_power: Parameter = host_parameter(1.0, float32, "beta1_power")
         self.beta2_power: Parameter = host_parameter(1.0, float32, "beta2_power")

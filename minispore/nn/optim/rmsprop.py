@@ -7,7 +7,7 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
-from minispore.utils.checks import check_bool, check_number, check_type
+from minispore.utils.checks import check_bool, check_number, check_positive, check_type
 
 __all__ = ["RMSProp"]
 
@@ -62,16 +62,14 @@ class RMSProp(Optimizer):
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         check_bool(use_locking, "use_locking")
-        check_bool(centered, "centered")
         for name, value in (("decay", decay), ("momentum", momentum), ("epsilon", epsilon)):
             check_type(value, float, name)
             check_number(value, name, low=0.0)
-        if not epsilon:
-            raise ValueError("For 'RMSProp', the argument 'epsilon' must be above 0, but got 0.0.")
+        check_positive(epsilon, "epsilon")
         self.decay = decay
         self.momentum = momentum
         self.epsilon = epsilon
-        self.centered = centered
+        self.centered: bool = check_type(centered, bool, "centered")
         self.mg: ParameterTuple = self._new_state("mean_grad") if centered else ParameterTuple(())
         self.ms: ParameterTuple = self._new_state("mean_square", 1.0)
         self.moment: ParameterTuple = self._new_state("moment")

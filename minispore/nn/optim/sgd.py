@@ -65,13 +65,12 @@ class SGD(Optimizer):
             )
         factor = check_number(momentum, "momentum", low=0.0)
         self.dampening: float = check_number(dampening, "dampening", low=0.0)
-        check_type(nesterov, bool, "nesterov")
+        self.nesterov: bool = check_type(nesterov, bool, "nesterov")
         if nesterov and (factor == 0 or self.dampening != 0):
             raise ValueError(
                 "For 'SGD', 'nesterov' requires a 'momentum' above 0 and a 'dampening' of 0, "
                 f"but got {momentum} and {dampening}."
             )
-        self.nesterov = nesterov
         self.momentum: Parameter = host_parameter(factor, float32, "momentum")
         self._initial_arguments["momentum"] = momentum
         self.accum: ParameterTuple = self._new_state("accum")
