@@ -81,6 +81,8 @@ class CSVDataset(MappableDataset):
         check_type(dataset_files, (str, os.PathLike, list, tuple), "dataset_files")
         if isinstance(dataset_files, str | os.PathLike):
             dataset_files = [dataset_files]
+        if not dataset_files:
+            raise value_error(dataset_files, "dataset_files", "name at least one file")
         check_type(field_delim, str, "field_delim")
         if len(field_delim) != 1 or field_delim in '"\r\n':
             raise value_error(

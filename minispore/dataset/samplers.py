@@ -454,7 +454,7 @@ def choose_sampler(
     if num_samples is not None:
         check_int(num_samples, "num_samples", low=0)
     if sampler is not None:
-        others = {"shuffle": shuffle, "num_shards": num_shards}
+        others = {"shuffle": shuffle, "num_shards": num_shards, "shard_id": shard_id}
         # As in MindSpore, a source of Python objects takes the first indices of a list.
         if isinstance(sampler, BuiltinSampler | Sampler) or conflict_error is not ValueError:
             others["num_samples"] = num_samples
