@@ -5,10 +5,9 @@ from typing import Any
 
 from minispore.common import Tensor
 from minispore.train._metric_collection import MetricCollection
-from minispore.train.protocol.callback import Callback, CallbackManager
+from minispore.train.protocol.callback import Callback, CallbackManager, RunContext, step_in_epoch
 from minispore.train.protocol.dataset import EpochIterator
 from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
-from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume.boundary import Boundary
 from minispore.utils.warn import warn_at_caller
 

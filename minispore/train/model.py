@@ -17,9 +17,14 @@ from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
-from minispore.train.protocol.callback import Callback, CallbackManager, reject_legacy_hooks
+from minispore.train.protocol.callback import (
+    Callback,
+    CallbackManager,
+    InternalCallbackParam,
+    RunContext,
+    reject_legacy_hooks,
+)
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
 from minispore.utils.checks import (
     caller,

@@ -39,11 +39,13 @@ from minispore.train.protocol.callback import (
     CallbackEvent,
     CallbackManager,
     Hook,
+    InternalCallbackParam,
+    RunContext,
+    SaveReason,
     flatten_callbacks,
     make_callback_manager,
 )
 from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import as_tuple, caller

@@ -13,8 +13,7 @@ from minispore.common import Parameter, Tensor
 from minispore.nn import Cell, Optimizer
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._summary_landscape import LandscapeSaver, read_landscape_options
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.resume import read_dict_field
 from minispore.train.summary.graph import parts_of
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom

@@ -13,8 +13,8 @@ from minispore.nn import Cell
 from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.metrics import Loss
+from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.train.protocol.dataset import DatasetLike, check_dataset
-from minispore.train.protocol.run_context import InternalCallbackParam
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
