@@ -73,7 +73,8 @@ def _train_steps(
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
         check_loss(context)
-        boundary.handle_requests()
+        if context.has_requests:
+            boundary.handle_requests()
         if context.get_stop_requested():
             break
 

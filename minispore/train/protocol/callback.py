@@ -213,6 +213,11 @@ class RunContext:
         """Return whether a callback has requested a stop."""
         return self._stop_requested
 
+    @property
+    def has_requests(self) -> bool:
+        """Whether a callback has requested a stop, or to save the training state."""
+        return self._stop_requested or bool(self._save_requests)
+
     def is_interrupted(self) -> bool:
         """Return whether a stop was requested before the training is finished."""
         return self._stop_requested and not self._finished
