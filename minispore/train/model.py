@@ -211,11 +211,10 @@ class Model:
                 function but no optimizer; or `resume` is not a checkpoint of this training.
         """
         strategy, manager = self._prepare_call(callbacks, locals())
+        sink_size = sink_size if dataset_sink_mode else -1
         context = self._train_context(
-            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        if dataset_sink_mode and sink_size > 0:
-            context.original_args().batch_num = sink_size
         manager.run(context, lambda: loop.train(context, manager))
         self._warn_if_not_replayed()
 
@@ -266,11 +265,10 @@ class Model:
             check_type(valid_frequency, (int, list), "valid_frequency")
             check_int(valid_frequency, "valid_frequency", low=1)
         reject_legacy_hooks(manager.callbacks)
+        sink_size = sink_size if dataset_sink_mode else -1
         context = self._train_context(
-            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        if dataset_sink_mode and sink_size > 0:
-            context.original_args().batch_num = sink_size
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics()
@@ -420,6 +418,7 @@ class Model:
         manager: CallbackManager,
         resume: str | os.PathLike[str] | None,
         resume_strict: bool,
+        sink_size: int,
     ) -> RunContext:
         _check_epochs(epoch, initial_epoch)
         # A shard may yield a batch without rows, which only `TrainOneStepCell` can process.
@@ -439,7 +438,7 @@ class Model:
                 dataset_sink_mode=False,
                 epoch_num=epoch - initial_epoch,
                 initial_epoch=initial_epoch,
-                batch_num=train_dataset.get_dataset_size(),
+                batch_num=sink_size if sink_size > 0 else train_dataset.get_dataset_size(),
                 cur_step_num=0,
                 network=self._network,
                 train_network=self._train_network,

@@ -175,9 +175,7 @@ class SummaryCollector(Callback):
         landscape = specified.get("collect_landscape")
         options = None if landscape is None else read_landscape_options(landscape)
         self._landscape = None if options is None else LandscapeSaver(self._folder, options)
-        self._custom = {}
-        if custom_lineage_data is not None:
-            self._custom = check_custom(custom_lineage_data)
+        self._custom = {} if custom_lineage_data is None else check_custom(custom_lineage_data)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self._freq = collect_freq
         self._auto_tensors = collect_tensor_freq is None
