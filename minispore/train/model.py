@@ -1,7 +1,7 @@
 """`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,8 +18,8 @@ from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (
-    Callback,
     CallbackManager,
+    Callbacks,
     InternalCallbackParam,
     RunContext,
     reject_legacy_hooks,
@@ -38,7 +38,6 @@ from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
 
-Callbacks = Callback | Iterable[Callback]
 TrainingData = DatasetLike | BatchIterable
 
 # Options for boosting, with the values that have no effect here.

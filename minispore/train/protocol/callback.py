@@ -580,6 +580,7 @@ def _mro_distance(callback: Callback, name: str) -> int:
 CallbackEvent = Callable[[Callback, RunContext], None]
 """An event, identified by its method of `Callback`, such as `Callback.on_train_begin`."""
 Hook = Callable[[RunContext], None]
+Callbacks = Callback | Iterable[Callback]
 R = TypeVar("R")
 
 
