@@ -32,21 +32,7 @@ class Arguments(argparse.Namespace):
     dataset: Literal["mnist"]
     folder: Path
     # learn, together with folder
-    action: Literal[
-        "list",
-        "read",
-        "notebook",
-        "start",
-        "check",
-        "watch",
-        "run",
-        "hint",
-        "solution",
-        "reset",
-        "status",
-        "sheet",
-        "grade",
-    ]
+    action: str
     number: int
     language: Literal["en", "zh"] = "en"
     form: Literal["table", "json", "csv"]

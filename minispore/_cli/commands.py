@@ -69,7 +69,7 @@ def learn(arguments: Arguments) -> bool:
                 text, passed = commands.run(arguments.folder, partial(print, flush=True), language)
             case "status":
                 text = commands.status(arguments.folder, language)
-            case "grade":  # pragma: no branch (the parser accepts no other)
+            case _:  # "grade", since the parser accepts no other
                 text, complete = commands.grade(
                     arguments.folder,
                     print_error,

@@ -9,8 +9,7 @@ from minispore import nn
 from minispore._course.feedback import counted
 from minispore.common import Tensor
 from minispore.train import LambdaCallback, RunContext
-from minispore.train.protocol.callback import EVENTS, CallbackManager
-from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.protocol.callback import EVENTS, CallbackManager, InternalCallbackParam
 
 # Formats an event from its name and the run's parameters.
 EventFormatter: TypeAlias = Callable[[str, InternalCallbackParam], str]

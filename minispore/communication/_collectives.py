@@ -23,11 +23,6 @@ T = TypeVar("T")
 # Arrays are sent in buckets of about this size, since each message waits for the slowest process.
 # Larger buckets need more memory and are not faster (benchmarks/parallel.py).
 BUCKET_BYTES: Final = 1 << 22
-# MPI has no half-precision type, and sums should have a higher precision.
-_WIRE_DTYPES: Final["dict[np.dtype[np.generic], np.dtype[np.generic]]"] = {
-    np.dtype(np.float16): np.dtype(np.float32)
-}
-
 # The number of differences in an error, and the number of characters of a value.
 _MAX_DIFFERENCES: Final = 5
 _MAX_CHARACTERS: Final = 200
@@ -61,7 +56,8 @@ def forbid_collectives(callback: str) -> Generator[None, None, None]:
 def wire_dtype(array: Array) -> "np.dtype[np.generic]":
     """Return the type in which arrays of this type are sent and summed."""
     kind = cast("np.dtype[np.generic]", array.dtype)
-    return _WIRE_DTYPES.get(kind, kind)
+    # MPI has no half-precision type, and sums should have a higher precision.
+    return np.dtype(np.float32) if kind == np.float16 else kind
 
 
 def to_mpi_buffers(arrays: Sequence[Array]) -> list[Array]:

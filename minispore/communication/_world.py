@@ -9,7 +9,7 @@ from typing import Final
 from minispore.common.parallel import clear_world_info, set_world_info
 from minispore.communication._mpi import Communicator, Mpi, is_cuda_aware, load
 from minispore.communication._watchdog import Watchdog, abort_on_uncaught_exception
-from minispore.utils.checks import caller, describe_value
+from minispore.utils.checks import caller, type_error
 
 # MindSpore's names of communication libraries; MPI is used for each of them.
 _BACKENDS: Final = ("mccl", "mpi", "nccl")
@@ -291,7 +291,5 @@ def _check_group(group: object) -> None:
             f"type : {type(group)}."
         )
     if group not in _WORLDS:
-        raise ValueError(
-            f"For '{caller()}', the argument 'group' must be '{GlobalComm.WORLD_COMM_GROUP}', the "
-            f"group of all processes, but got {describe_value(group)}."
-        )
+        must = f"be '{GlobalComm.WORLD_COMM_GROUP}', the group of all processes"
+        raise type_error(group, "group", must, ValueError)

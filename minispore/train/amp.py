@@ -21,7 +21,7 @@ from minispore.nn import (
 from minispore.nn._hooks import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
-from minispore.utils.checks import as_items, caller, check_one_of, check_type, type_error
+from minispore.utils.checks import caller, check_one_of, check_type, type_error
 from minispore.utils.warn import warn_at_caller
 
 __all__: list[str] = [
@@ -229,8 +229,7 @@ def _outermost(cell: Cell, classes: tuple[type[Cell], ...]) -> Iterator[Cell]:
 
 def _classes(listed: object, name: str) -> tuple[type[Cell], ...]:
     """Return classes in a list of an argument."""
-    check_type(listed, list, name)
-    items = as_items(listed) or ()
+    items = check_type(listed, list[object], name)
     classes = [item for item in items if isinstance(item, type) and issubclass(item, Cell)]
     if len(classes) < len(items):
         raise type_error(listed, name, "be a list of classes of cells")

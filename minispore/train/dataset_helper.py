@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from minispore.common import Tensor
 from minispore.dataset import Dataset
 from minispore.dataset.iterators import DatasetIterator
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import check_arguments, check_int, value_error
 
 __all__ = ["DatasetHelper"]
 
 
+@check_arguments
 class DatasetHelper:
     """The batches of a data set; each `for` loop over it lasts one epoch.
 
@@ -39,13 +40,9 @@ class DatasetHelper:
         sink_size: int = -1,
         epoch_num: int = 1,
     ) -> None:
-        check_type(dataset, Dataset, "dataset")
-        check_type(dataset_sink_mode, bool, "dataset_sink_mode")
         for name, value in (("sink_size", sink_size), ("epoch_num", epoch_num)):
             if check_int(value, name, low=-1) == 0:
-                raise ValueError(
-                    f"For 'DatasetHelper', the argument '{name}' must be -1 or above 0, but got 0."
-                )
+                raise value_error(value, name, "be -1 or above 0")
         if dataset_sink_mode:
             raise RuntimeError(
                 "For 'DatasetHelper', the argument 'dataset_sink_mode' must be False, but got True."

@@ -5,10 +5,9 @@ from typing import Any
 
 from minispore.common import Tensor
 from minispore.train._metric_collection import MetricCollection
-from minispore.train.protocol.callback import Callback, CallbackManager
+from minispore.train.protocol.callback import Callback, CallbackManager, RunContext, step_in_epoch
 from minispore.train.protocol.dataset import EpochIterator
 from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
-from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume.boundary import Boundary
 from minispore.utils.warn import warn_at_caller
 
@@ -74,7 +73,8 @@ def _train_steps(
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
         check_loss(context)
-        boundary.handle_requests()
+        if context.has_requests:
+            boundary.handle_requests()
         if context.get_stop_requested():
             break
 

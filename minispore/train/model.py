@@ -1,7 +1,7 @@
 """`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,9 +17,14 @@ from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
-from minispore.train.protocol.callback import Callback, CallbackManager, reject_legacy_hooks
+from minispore.train.protocol.callback import (
+    CallbackManager,
+    Callbacks,
+    InternalCallbackParam,
+    RunContext,
+    reject_legacy_hooks,
+)
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
 from minispore.utils.checks import (
     caller,
@@ -33,7 +38,6 @@ from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
 
-Callbacks = Callback | Iterable[Callback]
 TrainingData = DatasetLike | BatchIterable
 
 # Options for boosting, with the values that have no effect here.
@@ -206,11 +210,10 @@ class Model:
                 function but no optimizer; or `resume` is not a checkpoint of this training.
         """
         strategy, manager = self._prepare_call(callbacks, locals())
+        sink_size = sink_size if dataset_sink_mode else -1
         context = self._train_context(
-            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        if dataset_sink_mode and sink_size > 0:
-            context.original_args().batch_num = sink_size
         manager.run(context, lambda: loop.train(context, manager))
         self._warn_if_not_replayed()
 
@@ -261,11 +264,10 @@ class Model:
             check_type(valid_frequency, (int, list), "valid_frequency")
             check_int(valid_frequency, "valid_frequency", low=1)
         reject_legacy_hooks(manager.callbacks)
+        sink_size = sink_size if dataset_sink_mode else -1
         context = self._train_context(
-            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        if dataset_sink_mode and sink_size > 0:
-            context.original_args().batch_num = sink_size
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics()
@@ -415,6 +417,7 @@ class Model:
         manager: CallbackManager,
         resume: str | os.PathLike[str] | None,
         resume_strict: bool,
+        sink_size: int,
     ) -> RunContext:
         _check_epochs(epoch, initial_epoch)
         # A shard may yield a batch without rows, which only `TrainOneStepCell` can process.
@@ -434,7 +437,7 @@ class Model:
                 dataset_sink_mode=False,
                 epoch_num=epoch - initial_epoch,
                 initial_epoch=initial_epoch,
-                batch_num=train_dataset.get_dataset_size(),
+                batch_num=sink_size if sink_size > 0 else train_dataset.get_dataset_size(),
                 cur_step_num=0,
                 network=self._network,
                 train_network=self._train_network,

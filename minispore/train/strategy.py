@@ -38,12 +38,15 @@ from minispore.train.protocol.callback import (
     Callback,
     CallbackEvent,
     CallbackManager,
+    Callbacks,
     Hook,
+    InternalCallbackParam,
+    RunContext,
+    SaveReason,
     flatten_callbacks,
     make_callback_manager,
 )
 from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import as_tuple, caller
@@ -51,22 +54,12 @@ from minispore.utils.warn import warn_at_caller
 
 R = TypeVar("R")
 
-# The manager checks before these events that all processes have equally many batches,
-_BATCH_COUNT_EVENTS: Final[tuple[CallbackEvent, ...]] = (
-    Callback.on_train_begin,
-    Callback.on_eval_begin,
-)
-# synchronizes stop requests after these, since the loop reads the request next,
+# The manager synchronizes stop requests after these events, since the loop reads the request next.
 _STOP_EVENTS: Final[tuple[CallbackEvent, ...]] = (
     Callback.on_train_step_end,
     Callback.on_eval_step_end,
     Callback.on_train_epoch_end,
     Callback.on_eval_end,
-)
-# and compares the parameters after these.
-_PARAMETER_EVENTS: Final[tuple[CallbackEvent, ...]] = (
-    Callback.on_train_epoch_end,
-    Callback.on_train_end,
 )
 # Arguments that `check_call` omits, or describes in another form.
 _SPECIAL_ARGUMENTS: Final = ("self", "callbacks", "resume")
@@ -84,9 +77,7 @@ class SingleProcess:
 
     _name_in_errors: ClassVar[str] = ""  # the model's method is named
 
-    def make_callback_manager(
-        self, callbacks: Callback | Iterable[Callback] | None
-    ) -> CallbackManager:
+    def make_callback_manager(self, callbacks: Callbacks | None) -> CallbackManager:
         """Return the manager of a run's callbacks.
 
         Raises:
@@ -140,9 +131,7 @@ class SingleProcess:
 class DataParallel(SingleProcess):
     """What `Model` does in a program whose `parallel_mode` is "data_parallel"."""
 
-    def make_callback_manager(
-        self, callbacks: Callback | Iterable[Callback] | None
-    ) -> CallbackManager:
+    def make_callback_manager(self, callbacks: Callbacks | None) -> CallbackManager:
         """Return a manager that synchronizes the callbacks with those of the other processes."""
         return DistributedCallbackManager(callbacks)
 
@@ -263,7 +252,7 @@ class DistributedCallbackManager(CallbackManager):
             rank 0 call a placeholder instead.
     """
 
-    def __init__(self, callbacks: Callback | Iterable[Callback] | None) -> None:
+    def __init__(self, callbacks: Callbacks | None) -> None:
         items = list(callbacks) if isinstance(callbacks, Iterable) else flatten_callbacks(callbacks)
         super().__init__(items)
         if get_rank() != 0:
@@ -283,7 +272,7 @@ class DistributedCallbackManager(CallbackManager):
 
     def emit(self, event: CallbackEvent, run_context: RunContext) -> None:
         """Call the hooks of `event`, and synchronize what they requested."""
-        if event in _BATCH_COUNT_EVENTS:
+        if event in (Callback.on_train_begin, Callback.on_eval_begin):
             _check_equal_batch_counts(run_context)
         if event is Callback.on_train_end:
             # A barrier: no process removes a file that another has yet to resume from.
@@ -296,7 +285,7 @@ class DistributedCallbackManager(CallbackManager):
             broadcast_parameters(run_context.original_args().train_network)
         if event in _STOP_EVENTS:
             _all_reduce_stop(run_context)
-        if event in _PARAMETER_EVENTS:
+        if event in (Callback.on_train_epoch_end, Callback.on_train_end):
             check_parameters(run_context.original_args())
 
     def run(self, run_context: RunContext, body: Callable[[], R]) -> R:

@@ -9,7 +9,7 @@ from minispore.tensorpack.param import HyperFile
 from minispore.testing import Event, EventTrace
 from minispore.train import Model, OnRequestExit, RunContext
 from minispore.train.callback._summary_landscape import read_metadata
-from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.utils.checks import is_dict, is_list
 from tests.fuzz.reader_contract import Reader
 from tests.helpers.stub_models import Batches, ConstantLoss

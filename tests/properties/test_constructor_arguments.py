@@ -39,9 +39,9 @@ config: Callable[..., cb.CheckpointConfig] = cb.CheckpointConfig
 def classes_with_settings() -> list[type[object]]:
     """Return all callbacks with arguments, and other classes."""
     result: list[type[object]] = [WaitedDSCallback, cb.CheckpointConfig, Model, SummaryRecord]
-    for name in cb.__all__:
+    for name in dir(cb):
         public: object = getattr(cb, name)
-        if isinstance(public, type) and issubclass(public, Callback) and not name.startswith("_"):
+        if isinstance(public, type) and issubclass(public, Callback):
             result.append(public)
     return [make for make in result if settings_of(make)]
 

@@ -9,7 +9,7 @@ from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, format_value
 from minispore._course.loop_simulation import NETWORK, VALIDATION, Run
 from minispore.common import Tensor
-from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.utils.checks import is_list
 
 

@@ -6,8 +6,7 @@ from typing import Literal
 
 from minispore.train.callback._checkpoint import make_folder
 from minispore.train.checkpoint.saving import save_checkpoint
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import RunContext, SaveReason
+from minispore.train.protocol.callback import Callback, RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import remove_stale_temporaries
 from minispore.utils.checks import check_bool, check_int

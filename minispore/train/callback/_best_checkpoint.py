@@ -12,9 +12,8 @@ from minispore.train.callback._checkpoint import (
 )
 from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.checkpoint.saving import save_checkpoint
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume import read_dict_field
 from minispore.utils.checks import caller, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller

@@ -1,7 +1,11 @@
 """The callback protocol under the path and the names at which MindSpore has it."""
 
-from minispore.train.protocol.callback import Callback, CallbackManager
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.callback import (
+    Callback,
+    CallbackManager,
+    InternalCallbackParam,
+    RunContext,
+)
 
 # The names of MindSpore 1.x.
 _CallbackManager = CallbackManager

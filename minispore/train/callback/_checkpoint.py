@@ -18,8 +18,12 @@ from minispore.train.checkpoint.saving import (
     save_checkpoint,
     wait_for_saves,
 )
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
+from minispore.train.protocol.callback import (
+    Callback,
+    InternalCallbackParam,
+    RunContext,
+    SaveReason,
+)
 from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import atomic_write

@@ -5,9 +5,8 @@ import os
 from collections.abc import Mapping
 from io import StringIO
 
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.outputs import as_array, first_output
-from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int, check_type

@@ -1,9 +1,8 @@
 """EarlyStopping: stop training when a monitored metric no longer improves."""
 
 from minispore.common import Parameter, Tensor
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 

@@ -10,8 +10,7 @@ import numpy as np
 from minispore.engine.array import Array, device_target
 from minispore.engine.dispatch import Variable
 from minispore.engine.rules import linalg
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_arguments, check_int, check_positive
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.protocol.outputs import as_array, first_output, shortest_float
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.resume import read_dict_field, read_list_field
 from minispore.utils.curves import plot_curves
 

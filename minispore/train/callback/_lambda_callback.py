@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from minispore.train.protocol.callback import EVENTS, Callback
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.callback import EVENTS, Callback, RunContext
 from minispore.utils.checks import check_function
 
 _Hook = Callable[[RunContext], object] | None

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.outputs import as_array, shortest_float
-from minispore.train.protocol.run_context import RunContext
 from minispore.utils.checks import caller, check_function
 
 

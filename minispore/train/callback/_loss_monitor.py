@@ -1,14 +1,18 @@
 """LossMonitor: print the loss, and stop training when it is not finite."""
 
 from minispore.common import Tensor
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import (
+    Callback,
+    InternalCallbackParam,
+    RunContext,
+    step_in_epoch,
+)
 from minispore.train.protocol.outputs import (
     PendingDeviceValues,
     first_output,
     is_finite,
     is_on_device,
 )
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import check_int

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, NoReturn
 
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.outputs import as_array, first_output
-from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.progress import progress_bar
 

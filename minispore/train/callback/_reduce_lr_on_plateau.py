@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import (
     caller,

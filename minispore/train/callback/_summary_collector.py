@@ -13,8 +13,7 @@ from minispore.common import Parameter, Tensor
 from minispore.nn import Cell, Optimizer
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._summary_landscape import LandscapeSaver, read_landscape_options
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.resume import read_dict_field
 from minispore.train.summary.graph import parts_of
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom
@@ -176,9 +175,7 @@ class SummaryCollector(Callback):
         landscape = specified.get("collect_landscape")
         options = None if landscape is None else read_landscape_options(landscape)
         self._landscape = None if options is None else LandscapeSaver(self._folder, options)
-        self._custom = {}
-        if custom_lineage_data is not None:
-            self._custom = check_custom(custom_lineage_data)
+        self._custom = {} if custom_lineage_data is None else check_custom(custom_lineage_data)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self._freq = collect_freq
         self._auto_tensors = collect_tensor_freq is None

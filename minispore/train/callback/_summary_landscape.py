@@ -1,7 +1,7 @@
 """SummaryLandscape: the loss over a plane through the parameters of a training."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, cast
 
@@ -13,8 +13,8 @@ from minispore.nn import Cell
 from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.metrics import Loss
-from minispore.train.protocol.dataset import DatasetLike, check_dataset
-from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.protocol.callback import InternalCallbackParam
+from minispore.train.protocol.dataset import DatasetLike, IterableDataset, check_dataset
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
@@ -381,7 +381,7 @@ class _LossFunction:
         self._parameters = check_type(network, Cell, "network").trainable_params()
         named = check_type(metrics, dict[str, object], "metrics")
         self._model = cast("_SupportsEval", model)
-        self._data = _FirstBatches(check_dataset(dataset, "dataset"), samples)
+        self._data = _first_batches(check_dataset(dataset, "dataset"), samples)
         name = next((key for key, metric in named.items() if isinstance(metric, Loss)), None)
         if name is None:
             raise ValueError(f"For '{caller()}', the metrics {sorted(named)} contain no 'Loss'.")
@@ -404,26 +404,17 @@ class _LossFunction:
         return float(self._model.eval(self._data)[self._name])
 
 
-class _FirstBatches:
-    """The first batches of a dataset, the same ones in each evaluation."""
-
-    def __init__(self, dataset: DatasetLike, samples: int) -> None:
-        self._batches: list[Sequence[object]] = []
-        count = 0
-        for batch in dataset.create_tuple_iterator(num_epochs=1):
-            self._batches.append(batch)
-            first = batch[0]
-            count += first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
-            if count >= samples:
-                break
-
-    def get_dataset_size(self) -> int:
-        """Return the number of batches."""
-        return len(self._batches)
-
-    def create_tuple_iterator(self, *, num_epochs: int) -> Iterable[Sequence[object]]:
-        """Return the batches, which can be iterated over any number of times."""
-        return self._batches
+def _first_batches(dataset: DatasetLike, samples: int) -> IterableDataset:
+    """Return the first batches of a dataset, the same ones in each evaluation."""
+    batches: list[tuple[object, ...]] = []
+    count = 0
+    for batch in dataset.create_tuple_iterator(num_epochs=1):
+        batches.append(tuple(batch))
+        first = batch[0]
+        count += first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
+        if count >= samples:
+            break
+    return IterableDataset(batches)
 
 
 def _check_changes(changes: object) -> dict[str, object]:

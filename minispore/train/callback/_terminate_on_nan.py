@@ -1,14 +1,13 @@
 """TerminateOnNaN: stop the run when the loss is not finite."""
 
 from minispore.common import Tensor
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.outputs import (
     PendingDeviceValues,
     first_output,
     is_finite,
     is_on_device,
 )
-from minispore.train.protocol.run_context import RunContext, step_in_epoch
 
 
 class TerminateOnNaN(Callback):

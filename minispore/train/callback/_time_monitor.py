@@ -2,8 +2,7 @@
 
 from time import perf_counter
 
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.utils.checks import check_arguments, check_int
 
 

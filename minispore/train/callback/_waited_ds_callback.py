@@ -1,8 +1,7 @@
 """WaitedDSCallback: hooks that a dataset calls between two steps of the training."""
 
 from minispore.dataset import DSCallback, DSRunContext
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.callback import Callback, RunContext
 
 
 class WaitedDSCallback(Callback, DSCallback):

@@ -2,8 +2,7 @@
 
 from minispore.common import Parameter, Tensor
 from minispore.common import dtype as mstype
-from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_int, check_number
 

@@ -144,7 +144,9 @@ def scan(file: BufferedIOBase) -> tuple[dict[str, Location], bool]:
         WireError: The file is of another format, or damaged.
     """
     header, start = _header(file)
-    metadata = _metadata(header.pop(_METADATA, {}))
+    metadata = header.pop(_METADATA, {})
+    if not is_dict(metadata):
+        raise WireError(f"its {_METADATA} is not a JSON object")
     locations = {name: _location(name, item, start) for name, item in header.items()}
     for name, location in locations.items():
         if location.kind == "Int8" and metadata.get(name) == "Int4":
@@ -193,12 +195,6 @@ def _without_repeats(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
         names = sorted(name for name, _ in pairs)
         raise WireError(f"the name {next(a for a, b in pairwise(names) if a == b)!r} comes twice")
     return items
-
-
-def _metadata(item: object) -> Mapping[object, object]:
-    if not is_dict(item):
-        raise WireError(f"its {_METADATA} is not a JSON object")
-    return item
 
 
 def _location(name: str, item: object, start: int) -> Location:

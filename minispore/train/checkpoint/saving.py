@@ -136,11 +136,9 @@ def write_file(
     path: str, values: Iterable[tuple[str, Value | Content]], crc_check: bool, format_: str
 ) -> None:
     """Write named values to a file of the given format."""
+    write = safetensors_file.write if format_ == "safetensors" else checkpoint_file.write
     with atomic_write(path, PERMISSIONS) as file:
-        if format_ == "safetensors":
-            safetensors_file.write(file, values, crc_check=crc_check)
-        else:
-            checkpoint_file.write(file, values, crc_check=crc_check)
+        write(file, values, crc_check=crc_check)
 
 
 def wait_for_saves() -> None:

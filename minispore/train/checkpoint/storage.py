@@ -73,29 +73,21 @@ def content_of(value: Value) -> Content:
     Raises:
         TypeError: minispore has no dtype like that of an array.
     """
-    return _of_text(value) if isinstance(value, str) else _of_array(value)
-
-
-def _of_text(value: str) -> Content:
-    # numpy has no text of length 0: MindSpore stores "" as a NUL, and drops NULs at the end.
-    text = (value or "\0").encode(_TEXT, "surrogatepass")
-
-    def read(start: int, stop: int) -> tuple[Chunk]:
-        return (text[start:stop],)
-
-    return Content("str", (0,), len(text), read)
-
-
-def _of_array(value: AnyArray) -> Content:
-    little = value.dtype.newbyteorder("<")
+    if isinstance(value, str):
+        # numpy has no text of length 0: MindSpore stores "" as a NUL, and drops NULs at the end.
+        text = (value or "\0").encode(_TEXT, "surrogatepass")
+        kind, dims = "str", (0,)
+        array: AnyArray = np.frombuffer(text, np.uint8)
+    else:
+        kind = str(dtypes.from_array_dtype(value.dtype.newbyteorder("=")))
+        dims, array = value.shape, value
 
     def read(start: int, stop: int) -> tuple[Chunk]:
         # An array of another layout is copied only while it is written.
-        flat = np.ascontiguousarray(value, dtype=little).ravel().view(np.uint8)
-        return (flat[start:stop].data,)
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        return (little.ravel().view(np.uint8)[start:stop].data,)
 
-    kind = str(dtypes.from_array_dtype(value.dtype.newbyteorder("=")))
-    return Content(kind, value.shape, value.nbytes, read)
+    return Content(kind, dims, array.nbytes, read)
 
 
 # Reading.

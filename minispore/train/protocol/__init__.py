@@ -9,6 +9,10 @@ from minispore.train.protocol.callback import Callback as Callback
 from minispore.train.protocol.callback import CallbackEvent as CallbackEvent
 from minispore.train.protocol.callback import CallbackManager as CallbackManager
 from minispore.train.protocol.callback import Hook as Hook
+from minispore.train.protocol.callback import InternalCallbackParam as InternalCallbackParam
+from minispore.train.protocol.callback import RunContext as RunContext
+from minispore.train.protocol.callback import SaveReason as SaveReason
+from minispore.train.protocol.callback import StateSaver as StateSaver
 from minispore.train.protocol.callback import flatten_callbacks as flatten_callbacks
 from minispore.train.protocol.callback import hook_for as hook_for
 from minispore.train.protocol.callback import make_callback_manager as make_callback_manager
@@ -29,8 +33,4 @@ from minispore.train.protocol.outputs import first_output as first_output
 from minispore.train.protocol.outputs import is_finite as is_finite
 from minispore.train.protocol.outputs import is_on_device as is_on_device
 from minispore.train.protocol.outputs import shortest_float as shortest_float
-from minispore.train.protocol.run_context import InternalCallbackParam as InternalCallbackParam
-from minispore.train.protocol.run_context import RunContext as RunContext
-from minispore.train.protocol.run_context import SaveReason as SaveReason
-from minispore.train.protocol.run_context import StateSaver as StateSaver
 from minispore.train.resume.training_state import TrainingState as TrainingState

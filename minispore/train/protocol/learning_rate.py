@@ -4,7 +4,7 @@ import numpy as np
 
 from minispore.common import Parameter
 from minispore.nn import Optimizer
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.callback import RunContext
 from minispore.utils.checks import caller
 
 

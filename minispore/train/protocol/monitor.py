@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from minispore.common import Tensor
+from minispore.train.protocol.callback import InternalCallbackParam, RunContext
 from minispore.train.protocol.outputs import as_array, first_output
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.utils.checks import caller, check_number, check_one_of, check_type
 
 # Words in the names of metrics for which smaller is better.

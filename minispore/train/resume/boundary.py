@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import cast
 
 from minispore.common.seed import get_rng_state, set_rng_state
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, RunContext, SaveReason, StateSaver
 from minispore.train.protocol.dataset import EpochIterator, SupportsState
-from minispore.train.protocol.run_context import RunContext, SaveReason, StateSaver
 from minispore.train.resume.compatibility import check_compatible, restore_callbacks
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_state import (

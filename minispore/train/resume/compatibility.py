@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, get_type_hints
 
-from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.protocol.dataset import SupportsState
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.resume.fingerprint import differences, is_unknown
 from minispore.train.resume.state_fields import read_value
 from minispore.train.resume.training_state import (

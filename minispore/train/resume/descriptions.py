@@ -28,7 +28,6 @@ from types import (
     GetSetDescriptorType,
     MappingProxyType,
     MethodDescriptorType,
-    MethodType,
     MethodWrapperType,
     ModuleType,
     UnionType,
@@ -216,7 +215,7 @@ def describe_hidden(value: object) -> tuple[str, Parts] | None:  # noqa: PLR0911
     name = f"{kind.__qualname__}()"
     if kind in _OF_TYPES:
         return str(getattr(value, "__qualname__", name)), ()
-    if kind in (BuiltinMethodType, MethodWrapperType, MethodType):
+    if kind in (BuiltinMethodType, MethodWrapperType):
         return _describe_builtin(value)
     if kind is _lru_cache_wrapper:  # which stores results
         wrapped: object = getattr(value, "__wrapped__", None)
@@ -262,8 +261,7 @@ def _describe_builtin(value: object) -> tuple[str, Parts]:
     owner: object = getattr(value, "__self__", None)
     if isinstance(owner, ModuleType):
         return f"{owner.__name__}.{name}", ()
-    function: object = getattr(value, "__func__", None)
-    return name, [("self", owner), *([] if function is None else [("function", function)])]
+    return name, [("self", owner)]
 
 
 def _describe_file(file: "io.BufferedReader | io.TextIOWrapper") -> str:

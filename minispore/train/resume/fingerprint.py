@@ -114,7 +114,8 @@ class _Walk:
         self.unknown: dict[str, str] = {}  # what is in a checksum, but cannot be compared
         # The path of each object by its id; the object is kept alive, so that no id is used twice.
         self._seen: dict[int, tuple[object, str]] = {}
-        self._classes: dict[str, list[type]] = {}
+        # The classes of each name by their ids, with their numbers.
+        self._classes: dict[str, dict[int, tuple[int, type]]] = {}
         self._trained: set[int] = set()
         self._restored: set[int] = {id(generator) for generator in _GLOBAL_GENERATORS}
         for name, root in roots.items():
@@ -343,11 +344,8 @@ class _Walk:
     def _class_name(self, kind: type) -> str:
         """Return the name of a class, with a number if another class has it."""
         name = name_of(kind)
-        classes = self._classes.setdefault(name, [])
-        numbers = [i for i, other in enumerate(classes) if other is kind]
-        number = numbers[0] if numbers else len(classes)
-        if not numbers:
-            classes.append(kind)
+        classes = self._classes.setdefault(name, {})
+        number, _ = classes.setdefault(id(kind), (len(classes), kind))
         return f"{name}#{number + 1}" if number else name
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
@@ -39,7 +39,6 @@ from minispore.utils.checks import (
     check_int,
     check_one_of,
     check_type,
-    is_dict,
     value_error,
 )
 from minispore.utils.warn import warn_at_caller
@@ -486,10 +485,9 @@ def check_folder(value: object, name: str) -> str:
     return os.path.realpath(folder)
 
 
-def check_export_options(options: object) -> str | None:
+def check_export_options(options: Mapping[str, object] | None) -> str | None:
     """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
-    check_type(options, (dict, NoneType), "export_options")
-    items = options if is_dict(options) else {}
+    items = options or {}
     if unknown := [key for key in items if key != "tensor_format"]:
         raise TypeError(
             f"For '{caller()}', the keys of 'export_options' must be 'tensor_format', but got "

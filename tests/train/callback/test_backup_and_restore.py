@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from minispore import nn
 from minispore.train import BackupAndRestore, Model, load_checkpoint
-from minispore.train.protocol.run_context import SaveReason
+from minispore.train.protocol.callback import SaveReason
 from minispore.train.resume.training_state import TrainingState
 from tests.helpers.callback_driver import run_context
 from tests.helpers.resumable_training import TRAIN_EVENTS, Fault, Training

@@ -18,8 +18,12 @@ from minispore.nn.cell import Cell
 from minispore.train import LambdaCallback, Model
 from minispore.train.callback import _checkpoint
 from minispore.train.callback._checkpoint import CheckpointConfig, ModelCheckpoint
-from minispore.train.protocol.callback import Callback, CallbackManager
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.callback import (
+    Callback,
+    CallbackManager,
+    InternalCallbackParam,
+    RunContext,
+)
 from minispore.train.serialization import load_checkpoint, wait_for_saves
 
 

@@ -13,7 +13,7 @@ from minispore.nn import Cell
 from minispore.testing import Scenario
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
-from minispore.train.protocol.run_context import SaveReason
+from minispore.train.protocol.callback import SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 from tests.helpers.callback_driver import stopping_at

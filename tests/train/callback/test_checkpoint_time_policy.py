@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minispore import Tensor, nn
 from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
-from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.train.serialization import load_checkpoint, wait_for_saves
 from tests.helpers.callback_driver import saved
 from tests.helpers.stub_models import Batches, ConstantLoss

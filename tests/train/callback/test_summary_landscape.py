@@ -30,7 +30,7 @@ from minispore.train import (
 from minispore.train.callback._summary_landscape import (
     LandscapeOptions,
     LandscapeSaver,
-    _FirstBatches,
+    _first_batches,
 )
 from minispore.train.summary import Landscape, read_events
 from tests.helpers.refusals import Refusal, refusals
@@ -312,7 +312,7 @@ def test_first_batches_are_minimal(size: int, batches: int, samples: int) -> Non
             requested.append(num_epochs)
             return rows
 
-    first = _FirstBatches(Rows(), samples)
+    first = _first_batches(Rows(), samples)
     enough = min(batches, -(-samples // max(1, size)))
     assert first.get_dataset_size() == enough
     assert list(first.create_tuple_iterator(num_epochs=1)) == rows[:enough]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from minispore import Tensor
 from minispore.train import LossMonitor, RunContext, TerminateOnNaN
 from minispore.train.callback import _loss_monitor, _terminate_on_nan
-from minispore.train.protocol import outputs, run_context
+from minispore.train.protocol import callback, outputs
 
 LOSSES = st.lists(st.sampled_from([1.0, -2.5, math.nan, math.inf, -math.inf]), max_size=9)
 
@@ -35,7 +35,7 @@ def test_first_loss_that_is_not_finite_ends_the_run(
         for module in (_loss_monitor, _terminate_on_nan):
             patch.setattr(module, "is_on_device", lambda _: pending is not None)
         patch.setattr(outputs, "_MAX_PENDING", pending or 9)
-        patch.setattr(run_context, "get_rank", lambda: rank)
+        patch.setattr(callback, "get_rank", lambda: rank)
         for step in range(1, end + 1):
             hook = "on_train_epoch_end" if step > len(losses) else "on_train_step_end"
             if step <= len(losses):

@@ -15,7 +15,7 @@ from minispore import Tensor, nn, ops
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Model, ModelCheckpoint
 from minispore.train.protocol import Callback, RunContext
-from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.protocol.callback import InternalCallbackParam
 from tests.helpers.replays import needs_replays
 
 SAVERS = [ModelCheckpoint(f"{i}") for i in range(3)]

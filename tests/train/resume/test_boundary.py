@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from minispore import Parameter, Tensor, nn, set_seed
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Accuracy, Callback, Metric, Model, RunContext, save_checkpoint
-from minispore.train.protocol.callback import EVENTS
+from minispore.train.protocol.callback import EVENTS, SaveReason
 from minispore.train.protocol.dataset import DatasetLike, EpochIterator
-from minispore.train.protocol.run_context import SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import as_tuple
 from tests.helpers.stub_models import Batches, Outputs
