@@ -198,13 +198,9 @@ class Tensor(Variable):
                 f"{type(array).__name__}."
             )
         check_unmasked(array, "For 'from_numpy', the argument 'array'")
-        if array.dtype not in dtypes.BY_NUMPY:
-            dtypes.from_array_dtype(array.dtype)
-        tensor = object.__new__(Tensor)
+        dtypes.from_array_dtype(array.dtype)
         # As a base-class array: numpy.matrix has a multiplication of its own.
-        tensor._data = from_host(np.asarray(array))
-        tensor._node = None
-        return tensor
+        return tensor_of(from_host(np.asarray(array)))
 
     @staticmethod
     def from_dlpack(array: SupportsDLPack) -> Tensor:
@@ -232,11 +228,9 @@ class Tensor(Variable):
         """
         if not hasattr(array, "__dlpack__"):
             raise type_error(array, "array", "be an array with the method '__dlpack__'")
-        tensor = object.__new__(Tensor)
-        tensor._data = from_dlpack(array)
-        tensor._node = None
-        dtypes.from_array_dtype(tensor._data.dtype)
-        return tensor
+        data = from_dlpack(array)
+        dtypes.from_array_dtype(data.dtype)
+        return tensor_of(data)
 
     @property
     def dtype(self) -> DType:
@@ -1067,13 +1061,11 @@ class Tensor(Variable):
 
     def view_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
-        check_tensor(other, "other")
-        return shapes.reshape(self, other.shape)
+        return shapes.reshape(self, check_tensor(other, "other").shape)
 
     def reshape_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
-        check_tensor(other, "other")
-        return shapes.reshape(self, other.shape)
+        return shapes.reshape(self, check_tensor(other, "other").shape)
 
     def ravel(self) -> Tensor:
         """Return the elements along one axis."""
@@ -1314,8 +1306,7 @@ class Tensor(Variable):
 
     def type_as(self, other: Variable) -> Tensor:
         """Return the elements in the data type of `other`."""
-        check_tensor(other, "other")
-        return elementwise.cast(self, dtype_of(other))
+        return elementwise.cast(self, dtype_of(check_tensor(other, "other")))
 
     def float(self) -> Tensor:
         """Return the elements as float32."""
@@ -1455,11 +1446,16 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
+def tensor_of(data: Array) -> Tensor:
+    """Return a tensor that shares the memory of an array, on its device."""
+    tensor = object.__new__(Tensor)
+    tensor._data, tensor._node = data, None
+    return tensor
+
+
 def host_tensor(array: HostArray) -> Tensor:
     """Return a tensor on the host that shares the memory of `array`, for every current device."""
-    tensor = object.__new__(Tensor)
-    tensor._data, tensor._node = array, None
-    return tensor
+    return tensor_of(array)
 
 
 from_numpy: Callable[[NDArray[np.generic]], Tensor] = Tensor.from_numpy

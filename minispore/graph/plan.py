@@ -5,16 +5,13 @@ from typing import cast
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
+from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import is_ndarray
 from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers
-from minispore.engine.dispatch import wrap
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
 from minispore.graph.tape import bytes_of, flattened, root_of
 from minispore.utils.checks import map_items
-
-_TENSOR = Tensor(0.0)
 
 
 class Plan:
@@ -134,8 +131,7 @@ class Plan:
             return inputs[value.place]
         if isinstance(value, Output):
             if value.view not in built:
-                array = self._outputs[value.view].copy(order="K")
-                built[value.view] = wrap(array, _TENSOR)
+                built[value.view] = tensor_of(self._outputs[value.view].copy(order="K"))
             return built[value.view]
         return map_items(lambda item: self._build(item, inputs, built), value)
 
