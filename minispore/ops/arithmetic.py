@@ -325,7 +325,6 @@ def neg(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.neg`.
     """
-    check_tensor(input)
     check_numbers(input)
     return apply1(rules.negative, input)
 

@@ -232,7 +232,6 @@ def sign(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.sign`.
     """
-    check_tensor(input)
     check_numbers(input)
     return apply1(rules.sign, input)
 
@@ -767,7 +766,6 @@ def ceil(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.ceil`.
     """
-    check_tensor(input)
     check_numbers(input)
     return wrap(-device_namespace(input._data).floor(-input._data), input)
 
@@ -794,7 +792,6 @@ def trunc(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.trunc`.
     """
-    check_tensor(input)
     check_numbers(input)
     return wrap(device_namespace(input._data).trunc(input._data), input)
 
@@ -821,8 +818,7 @@ def frac(x: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.frac`.
     """
-    check_tensor(x, "x")
-    check_numbers(x)
+    check_numbers(x, "x")
     return sub(x, trunc(x))
 
 
@@ -845,7 +841,6 @@ def round(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.round`.
     """
-    check_tensor(input)
     check_numbers(input)
     return wrap(device_namespace(input._data).round(input._data), input)
 

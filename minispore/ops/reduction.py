@@ -40,7 +40,15 @@ from minispore.ops.manipulation import (
     reshape,
     squeeze,
 )
-from minispore.utils.checks import as_items, caller, check_bool, check_int, check_one_of, check_type
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_bool,
+    check_int,
+    check_one_of,
+    check_type,
+    value_error,
+)
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -479,10 +487,7 @@ def _with_initial(
     """Return the elements that count for a maximum or minimum, or `initial` where that does."""
     if initial is None:
         if mask is not None:
-            raise ValueError(
-                f"For '{caller()}', the argument 'initial' must be a number if 'where' is given, "
-                "but got None."
-            )
+            raise value_error(initial, "initial", "be a number if 'where' is given")
         return x
     check_type(initial, (bool, int, float), "initial")
     bounded = extremum(x, initial)
@@ -610,8 +615,7 @@ def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tenso
 
     Source: MindSpore's `mindspore.ops.cumsum`.
     """
-    check_tensor(x, "x")
-    check_numbers(x)
+    check_numbers(x, "x")
     place = normalize_axis_index(axis, x.ndim, "axis")
     result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype)
     # numpy adds small integers up in a type of its own choice.
@@ -676,8 +680,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
     Source: MindSpore's `mindspore.ops.sort`.
     """
-    check_tensor(input_x, "input_x")
-    check_numbers(input_x)
+    check_numbers(input_x, "input_x")
     place = normalize_axis_index(axis, input_x.ndim, "axis")
     check_bool(descending, "descending")
     indices = _argsort(input_x, place, descending)
@@ -705,7 +708,6 @@ def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.argsort`.
     """
-    check_tensor(input)
     check_numbers(input)
     place = normalize_axis_index(axis, input.ndim, "axis")
     check_bool(descending, "descending")
@@ -738,7 +740,6 @@ def topk(
 
     Source: MindSpore's `mindspore.ops.topk`.
     """
-    check_tensor(input)
     check_numbers(input)
     place = normalize_axis_index(-1 if dim is None else dim, input.ndim, "dim")
     check_int(k, "k", low=1, high=input.shape[place])
