@@ -1117,7 +1117,7 @@ class Tensor(Variable):
                 node.rule = owner.rule
             else:
                 self._node = apply1(owner.rule, self)._node
-        return TensorHookHandle(owner.hooks, hook)
+        return TensorHookHandle(owner.handles, hook)
 
     def bfloat16(self) -> NoReturn:
         """Raise a NotImplementedError: numpy has no type bfloat16. Use `half` or `float`."""
@@ -1344,28 +1344,29 @@ class Tensor(Variable):
 class TensorHookHandle:
     """What `Tensor.register_hook` returns."""
 
-    def __init__(self, hooks: list[TensorHook], hook: TensorHook) -> None:
-        self._hooks = hooks
-        self._hook = hook
-        hooks.append(hook)
+    def __init__(self, handles: list[TensorHookHandle], hook: TensorHook) -> None:
+        self._handles = handles
+        self.hook = hook
+        handles.append(self)
 
     def remove(self) -> None:
         """Remove the hook if it is still registered."""
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
+        # By identity: the same function may be registered twice.
+        if self in self._handles:
+            self._handles.remove(self)
 
 
 def gradient_hooks(tensor: Tensor) -> list[TensorHook]:
     """Return the hooks that `Tensor.register_hook` has registered; a new list if there are none."""
     owner = getattr(tensor._node and tensor._node.rule, "__self__", None)
-    return owner.hooks if isinstance(owner, _GradientHooks) else []
+    return [x.hook for x in owner.handles] if isinstance(owner, _GradientHooks) else []
 
 
 class _GradientHooks:
     """The hooks of a tensor, in the order of their calls, and the rule that calls them."""
 
     def __init__(self, like: Tensor) -> None:
-        self.hooks: list[TensorHook] = []
+        self.handles: list[TensorHookHandle] = []
         self._like = wrap(like._data, like)
 
     def rule(self, x: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
@@ -1375,8 +1376,8 @@ class _GradientHooks:
     def _pullback(self, g: Array) -> Array:
         # If the backward pass is recorded, the gradient is a tensor already.
         gradient = g if isinstance(g, Tensor) else wrap(g, self._like)
-        for hook in tuple(self.hooks):
-            result = hook(gradient)
+        for handle in tuple(self.handles):
+            result = handle.hook(gradient)
             if result is not None:
                 check_tensor(result, "hook's result")
                 gradient = result
