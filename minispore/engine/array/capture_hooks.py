@@ -96,9 +96,9 @@ def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Arr
         like: An array on the device of the result; None for the current device.
     """
     current = current_hooks.get()
-    if current is None and like is not None:
-        return to_device_of(draw(), like)
-    return (current or _EAGER).host_values(draw)
+    if current is not None:
+        return current.host_values(draw)
+    return from_host(draw()) if like is None else to_device_of(draw(), like)
 
 
 def host_branch(test: Callable[..., bool], *arrays: Array) -> bool:
