@@ -123,6 +123,15 @@ def apply1(
     return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
 
 
+def apply1_in_float32(
+    rule: Callable[[Array, *Ts], tuple[Array, tuple[OptionalPullback]]], x: T, *args: *Ts
+) -> T:
+    """Return `apply1` in the type of `x`, which is computed in float32 if that is float16."""
+    if x._data.dtype != _HALF:
+        return apply1(rule, x, *args)
+    return cast_to(apply1(rule, cast_to(x, dtypes.float32), *args), dtypes.float16)
+
+
 def apply2(
     rule: Callable[[Array, Array, *Ts], tuple[Array, tuple[OptionalPullback, OptionalPullback]]],
     x: T,

@@ -89,13 +89,11 @@ def _backward_create_graph(
     outputs: list[tuple[Tensor, Tensor]], inputs: set[int], first_number: int
 ) -> dict[int, Tensor]:
     seeds = [(y._node, g) for y, g in outputs if y._node is not None]
-    return backward_pass(
-        seeds,
-        inputs,
-        first_number,
-        lambda node: rerecord_pullbacks(node, seeds[0][1]),
-        arithmetic.add,
-    )
+
+    def pullbacks(node: Node) -> Sequence[Callable[[Tensor], Tensor] | None]:
+        return rerecord_pullbacks(node, seeds[0][1])
+
+    return backward_pass(seeds, inputs, first_number, pullbacks, arithmetic.add)
 
 
 def _backward_arrays(

@@ -18,6 +18,7 @@ from minispore.engine.array import (
 )
 from minispore.engine.dispatch import (
     apply1,
+    apply1_in_float32,
     apply2,
     as_float,
     broadcast_error,
@@ -401,10 +402,7 @@ def _loss_of_labels(
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
-    index = _index_of_labels(labels)
-    return cast_to(
-        apply1(cross_entropy_rule, half_to_float32(logits), index, reduction), dtype_of(logits)
-    )
+    return apply1_in_float32(cross_entropy_rule, logits, _index_of_labels(labels), reduction)
 
 
 def _nll(x: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
@@ -419,7 +417,7 @@ def _nll_of_probabilities(x: Tensor, targets: Tensor) -> Tensor:
 
 def _index_of_labels(labels: Tensor) -> tuple[Array, ...]:
     """Return the index of the labels' elements in an array with the classes as the last axis."""
-    return (*(indices_along(i, labels) for i in range(labels.ndim)), labels._data)
+    return (*[indices_along(i, labels) for i in range(labels.ndim)], labels._data)
 
 
 def _weighted(targets: Tensor, x: Tensor, options: ClassificationLossOptions) -> Tensor:

@@ -34,6 +34,7 @@ from minispore.utils.checks import (
     check_int,
     check_one_of,
     check_type,
+    is_sequence,
     type_error,
     value_error,
 )
@@ -677,12 +678,9 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     Source: MindSpore's `mindspore.ops.flip`.
     """
     check_tensor(input)
-    items = as_items(dims)
-    if items is None:
+    if not is_sequence(dims):
         raise type_error(dims, "dims", "be a list or tuple of ints")
-    places = [normalize_axis_index(item, input.ndim, "dims") for item in items]
-    if len(set(places)) < len(places):
-        raise ValueError(f"For 'flip', the argument 'dims' names an axis twice: {dims!r}.")
+    places = _normalize_axes(dims, input.ndim, "dims")
     steps = tuple(slice(None, None, -1 if i in places else 1) for i in range(input.ndim))
     return apply1(indexing.getitem, input, steps)
 
@@ -910,13 +908,16 @@ def normalize_axis_tuple(axis: object, ndim: int, name: str = "axis") -> Axis:
     """
     if axis is None:
         return None
-    items = as_items(axis)
-    if items is None:
+    if not is_sequence(axis):
         return normalize_axis_index(axis, ndim, name)
-    named = tuple(normalize_axis_index(item, ndim, name) for item in items)
+    return _normalize_axes(axis, ndim, name) or None
+
+
+def _normalize_axes(axes: Sequence[object], ndim: int, name: str) -> tuple[int, ...]:
+    named = tuple(normalize_axis_index(item, ndim, name) for item in axes)
     if len(set(named)) < len(named):
-        raise ValueError(f"For '{caller()}', the argument '{name}' names an axis twice: {axis!r}.")
-    return named or None
+        raise ValueError(f"For '{caller()}', the argument '{name}' names an axis twice: {axes!r}.")
+    return named
 
 
 def check_shape(x: object, shape: Shape, name: str) -> None:

@@ -10,6 +10,7 @@ from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
     apply1,
+    apply1_in_float32,
     apply3,
     as_float,
     cast_to,
@@ -158,8 +159,7 @@ def layer_norm(
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
-    y = apply1(normalization.standardize, half_to_float32(x), tuple(range(first, x.ndim)), epsilon)
-    return cast_to(y, dtype_of(x))
+    return apply1_in_float32(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
 
 
 def check_epsilon(value: object, name: str) -> float:

@@ -13,6 +13,7 @@ from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
     Number,
     apply1,
+    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -346,7 +347,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     x = as_float(input)
     check_bool(keepdim, "keepdim")
     axes = _axes_with_elements(x, dim, "dim")
-    return cast_to(apply1(rules.logsumexp, half_to_float32(x), axes, keepdim), dtype_of(x))
+    return apply1_in_float32(rules.logsumexp, x, axes, keepdim)
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -403,7 +404,7 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
     place = normalize_axis_index(axis, x.ndim, "axis")
     check_nonempty(x.shape, place)
-    return cast_to(apply1(rule, half_to_float32(x), place), dtype_of(x))
+    return apply1_in_float32(rule, x, place)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
