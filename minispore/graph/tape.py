@@ -305,23 +305,12 @@ class Tape(CaptureHooks):
         self.entries.append(Entry(check, self._operands(arrays), settings, None, is_live=True))
 
 
-class _Bytes:
-    """The memory of an array as bytes, for `numpy.asarray`."""
-
-    def __init__(self, array: Memory) -> None:
-        low, high = byte_bounds(array)
-        self._array = array
-        self.__array_interface__ = {
-            "data": (low, False),
-            "shape": (high - low,),
-            "typestr": "|u1",
-            "version": 3,
-        }
-
-
 def bytes_of(array: Memory) -> Memory:
     """Return the memory of an array as an array of bytes."""
-    return np.asarray(_Bytes(array))
+    low, high = byte_bounds(array)
+    interface = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
+    # The bytes refer to this object, and that to the owner of the memory.
+    return np.asarray(SimpleNamespace(__array_interface__=interface, owner=array))
 
 
 def flattened(numbers: Numbers) -> list[float]:
