@@ -187,7 +187,7 @@ def uniform(
         A tensor of the broadcast shape.
 
     Raises:
-        TypeError: A bound is not a tensor of numbers.
+        TypeError: A bound is not a tensor, or both hold bools and `dtype` is float32.
         ValueError: `dtype` is another type, or a bound above is not above the smallest number.
 
     Examples:
@@ -197,8 +197,8 @@ def uniform(
 
     Source: MindSpore's `mindspore.ops.uniform`.
     """
-    check_numbers(minval, "minval")
-    check_numbers(maxval, "maxval")
+    check_tensor(minval, "minval")
+    check_tensor(maxval, "maxval")
     chosen = dtypes.as_dtype(dtype)
     if chosen not in (dtypes.float32, dtypes.int32):
         raise value_error(chosen, "dtype", "be float32 or int32")
@@ -211,6 +211,8 @@ def uniform(
         )
     if chosen is dtypes.int32:
         return _draw(lambda rng: rng.integers(low, high, lengths), chosen, seed)
+    if low.dtype == np.bool_:
+        check_numbers(maxval, "maxval")  # numpy does not subtract bools from each other
     # Rounding must not give the bound above.
     below = np.nextafter(np.float32(high), np.float32(low))
     return _draw(
