@@ -175,7 +175,7 @@ def _apply(
         signature(operation).bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(_unsupported(name, str(error))) from None
-    return operation(*_to_variables(args, like), **kwargs)
+    return operation(*(_to_variables(arg, like) for arg in args), **kwargs)
 
 
 def _unsupported(name: str, reason: str) -> str:
@@ -206,13 +206,8 @@ def _to_arrays(value: object) -> object:
     return map_items(_to_arrays, value)
 
 
-def _to_variables(args: Sequence[object], like: Variable) -> list[object]:
-    """Return the arguments with their arrays as constant tensors of the device of `like`."""
-    return [
-        wrap(to_device_of(arg, like._data), like)
-        if is_ndarray(arg)
-        else _to_variables(arg, like)
-        if is_sequence(arg)
-        else arg
-        for arg in args
-    ]
+def _to_variables(value: object, like: Variable) -> object:
+    """Return the value with its arrays as constant tensors of the device of `like`."""
+    if is_ndarray(value):
+        return wrap(to_device_of(value, like._data), like)
+    return map_items(lambda item: _to_variables(item, like), value)

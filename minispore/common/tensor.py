@@ -198,13 +198,9 @@ class Tensor(Variable):
                 f"{type(array).__name__}."
             )
         check_unmasked(array, "For 'from_numpy', the argument 'array'")
-        if array.dtype not in dtypes.BY_NUMPY:
-            dtypes.from_array_dtype(array.dtype)
-        tensor = object.__new__(Tensor)
+        dtypes.from_array_dtype(array.dtype)
         # As a base-class array: numpy.matrix has a multiplication of its own.
-        tensor._data = from_host(np.asarray(array))
-        tensor._node = None
-        return tensor
+        return tensor_of(from_host(np.asarray(array)))
 
     @staticmethod
     def from_dlpack(array: SupportsDLPack) -> Tensor:
@@ -232,11 +228,9 @@ class Tensor(Variable):
         """
         if not hasattr(array, "__dlpack__"):
             raise type_error(array, "array", "be an array with the method '__dlpack__'")
-        tensor = object.__new__(Tensor)
-        tensor._data = from_dlpack(array)
-        tensor._node = None
-        dtypes.from_array_dtype(tensor._data.dtype)
-        return tensor
+        data = from_dlpack(array)
+        dtypes.from_array_dtype(data.dtype)
+        return tensor_of(data)
 
     @property
     def dtype(self) -> DType:
@@ -1067,13 +1061,11 @@ class Tensor(Variable):
 
     def view_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
-        check_tensor(other, "other")
-        return shapes.reshape(self, other.shape)
+        return shapes.reshape(self, check_tensor(other, "other").shape)
 
     def reshape_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
-        check_tensor(other, "other")
-        return shapes.reshape(self, other.shape)
+        return shapes.reshape(self, check_tensor(other, "other").shape)
 
     def ravel(self) -> Tensor:
         """Return the elements along one axis."""
@@ -1125,7 +1117,7 @@ class Tensor(Variable):
                 node.rule = owner.rule
             else:
                 self._node = apply1(owner.rule, self)._node
-        return TensorHookHandle(owner.hooks, hook)
+        return TensorHookHandle(owner.handles, hook)
 
     def bfloat16(self) -> NoReturn:
         """Raise a NotImplementedError: numpy has no type bfloat16. Use `half` or `float`."""
@@ -1314,8 +1306,7 @@ class Tensor(Variable):
 
     def type_as(self, other: Variable) -> Tensor:
         """Return the elements in the data type of `other`."""
-        check_tensor(other, "other")
-        return elementwise.cast(self, dtype_of(other))
+        return elementwise.cast(self, dtype_of(check_tensor(other, "other")))
 
     def float(self) -> Tensor:
         """Return the elements as float32."""
@@ -1353,28 +1344,29 @@ class Tensor(Variable):
 class TensorHookHandle:
     """What `Tensor.register_hook` returns."""
 
-    def __init__(self, hooks: list[TensorHook], hook: TensorHook) -> None:
-        self._hooks = hooks
-        self._hook = hook
-        hooks.append(hook)
+    def __init__(self, handles: list[TensorHookHandle], hook: TensorHook) -> None:
+        self._handles = handles
+        self.hook = hook
+        handles.append(self)
 
     def remove(self) -> None:
         """Remove the hook if it is still registered."""
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
+        # By identity: the same function may be registered twice.
+        if self in self._handles:
+            self._handles.remove(self)
 
 
 def gradient_hooks(tensor: Tensor) -> list[TensorHook]:
     """Return the hooks that `Tensor.register_hook` has registered; a new list if there are none."""
     owner = getattr(tensor._node and tensor._node.rule, "__self__", None)
-    return owner.hooks if isinstance(owner, _GradientHooks) else []
+    return [x.hook for x in owner.handles] if isinstance(owner, _GradientHooks) else []
 
 
 class _GradientHooks:
     """The hooks of a tensor, in the order of their calls, and the rule that calls them."""
 
     def __init__(self, like: Tensor) -> None:
-        self.hooks: list[TensorHook] = []
+        self.handles: list[TensorHookHandle] = []
         self._like = wrap(like._data, like)
 
     def rule(self, x: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
@@ -1384,8 +1376,8 @@ class _GradientHooks:
     def _pullback(self, g: Array) -> Array:
         # If the backward pass is recorded, the gradient is a tensor already.
         gradient = g if isinstance(g, Tensor) else wrap(g, self._like)
-        for hook in tuple(self.hooks):
-            result = hook(gradient)
+        for handle in tuple(self.handles):
+            result = handle.hook(gradient)
             if result is not None:
                 check_tensor(result, "hook's result")
                 gradient = result
@@ -1455,11 +1447,16 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
+def tensor_of(data: Array) -> Tensor:
+    """Return a tensor that shares the memory of an array, on its device."""
+    tensor = object.__new__(Tensor)
+    tensor._data, tensor._node = data, None
+    return tensor
+
+
 def host_tensor(array: HostArray) -> Tensor:
     """Return a tensor on the host that shares the memory of `array`, for every current device."""
-    tensor = object.__new__(Tensor)
-    tensor._data, tensor._node = array, None
-    return tensor
+    return tensor_of(array)
 
 
 from_numpy: Callable[[NDArray[np.generic]], Tensor] = Tensor.from_numpy

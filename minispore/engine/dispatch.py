@@ -123,6 +123,15 @@ def apply1(
     return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
 
 
+def apply1_in_float32(
+    rule: Callable[[Array, *Ts], tuple[Array, tuple[OptionalPullback]]], x: T, *args: *Ts
+) -> T:
+    """Return `apply1` in the type of `x`, which is computed in float32 if that is float16."""
+    if x._data.dtype != _HALF:
+        return apply1(rule, x, *args)
+    return cast_to(apply1(rule, cast_to(x, dtypes.float32), *args), dtypes.float16)
+
+
 def apply2(
     rule: Callable[[Array, Array, *Ts], tuple[Array, tuple[OptionalPullback, OptionalPullback]]],
     x: T,
@@ -430,7 +439,7 @@ Values: TypeAlias = Number | Sequence[Number] | np.generic | AnyArray
 
 # The data type of Python's numbers, by category.
 _SCALAR_DTYPES = (dtypes.bool_, dtypes.int64, dtypes.float32)
-_HALF = dtypes.float16.numpy_dtype
+_HALF, _BOOL = dtypes.float16.numpy_dtype, dtypes.bool_.numpy_dtype
 
 
 def dtype_of(x: Variable) -> DType:
@@ -469,9 +478,9 @@ def as_float(x: T, name: str = "input") -> T:
     return x if dtype_of(x).category == dtypes.FLOAT else cast_to(x, dtypes.float32)
 
 
-def check_numbers(x: Variable) -> None:
-    """Raise a TypeError if the elements are bools."""
-    if x._data.dtype == np.bool_:
+def check_numbers(x: object, name: str = "input") -> None:
+    """Raise a TypeError unless `x` is a tensor of numbers: integers or floats."""
+    if check_tensor(x, name)._data.dtype == _BOOL:
         raise TypeError(f"For '{caller()}', the operands must be numbers, but got bools.")
 
 

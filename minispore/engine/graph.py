@@ -18,9 +18,8 @@ from minispore.engine.array import Array
 R = TypeVar("R")
 V = TypeVar("V")
 
-# One sequence for all threads: next() on it is atomic.
-_numbers = count(1)
-next_number: Callable[[], int] = _numbers.__next__
+# One sequence for all threads: its `__next__` is atomic.
+next_number: Callable[[], int] = count(1).__next__
 
 # Whether this thread's innermost call of `record` is on; None outside of such a call.
 _mode: ContextVar[bool | None] = ContextVar("recording", default=None)

@@ -29,7 +29,7 @@ from minispore.graph.guards import Watch
 from minispore.graph.plan import GivenNumbers, Plan, layout
 from minispore.graph.tape import Tape
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import describe_value, is_dict, is_list, is_tuple
+from minispore.utils.checks import is_dict, is_list, is_tuple, type_error
 
 R = TypeVar("R")
 _logger = logging.getLogger("minispore")
@@ -339,8 +339,6 @@ def graph_info(step: object) -> GraphInfo:
         found = vars(step.__self__).get(f"_captured_steps of {step.__name__}", found)
     steps = StepCache() if found is None else found
     if not isinstance(steps, StepCache):
-        raise TypeError(
-            "For 'graph_info', the argument 'step' must be a TrainOneStepCell, a WithEvalCell, a "
-            f"Model, or a function that 'jit' returned, but got {describe_value(step)}."
-        )
+        kinds = "a TrainOneStepCell, a WithEvalCell, a Model, or a function that 'jit' returned"
+        raise type_error(step, "step", f"be {kinds}")
     return steps.info()

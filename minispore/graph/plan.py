@@ -5,16 +5,13 @@ from typing import cast
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
-from minispore.engine.array import Array, from_host, is_ndarray
-from minispore.engine.array.capture_hooks import N, Numbers
-from minispore.engine.dispatch import wrap
+from minispore.common.tensor import Tensor, tensor_of
+from minispore.engine.array import is_ndarray
+from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
-from minispore.graph.tape import bytes_of, empty_bytes_like, flattened, root_of, view_of
+from minispore.graph.tape import bytes_of, flattened, root_of
 from minispore.utils.checks import map_items
-
-_TENSOR = Tensor(0.0)
 
 
 class Plan:
@@ -26,12 +23,10 @@ class Plan:
 
     def __init__(self, capture: Capture) -> None:
         tape, self._guards = capture.tape, capture.guards
-        views = {number: view_of(array, number) for number, array in tape.outside.items()}
-        number_of = [tape.view(item.lifted.values).buffer for item in capture.state]
-        rebound = {number_of[i] for i, _ in capture.rebound}
-        copied = rebound | tape.inputs
+        state = [tape.view(item.lifted.values) for item in capture.state]
+        copied = tape.inputs | {state[i].buffer for i, _ in capture.rebound}
         outside = {
-            number: empty_bytes_like(array) if number in copied else bytes_of(array)
+            number: np.empty(tape.sizes[number], np.uint8) if number in copied else bytes_of(array)
             for number, array in tape.outside.items()
         }
         kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.rebound))}
@@ -39,8 +34,7 @@ class Plan:
         array = self.program.array
         self._inputs = [array(tape.view(item.lifted.values)) for item in capture.inputs]
         self._rebound = [
-            (capture.state[i].tensor, array(views[number_of[i]]), array(view))
-            for i, view in capture.rebound
+            (capture.state[i].tensor, array(state[i]), array(view)) for i, view in capture.rebound
         ]
         self._state_roots = {id(root_of(item.array)): item.array for item in capture.state}
         self._decisions = [
@@ -137,13 +131,12 @@ class Plan:
             return inputs[value.place]
         if isinstance(value, Output):
             if value.view not in built:
-                array = self._outputs[value.view].copy(order="K")
-                built[value.view] = wrap(array, _TENSOR)
+                built[value.view] = tensor_of(self._outputs[value.view].copy(order="K"))
             return built[value.view]
         return map_items(lambda item: self._build(item, inputs, built), value)
 
 
-class GivenNumbers:
+class GivenNumbers(CaptureHooks):
     """What the host computes in an eager step, with the numbers that a replay has computed.
 
     A learning-rate schedule of the user may change with each call, so it is called once in a step.
@@ -161,22 +154,6 @@ class GivenNumbers:
                     raise computed.result
                 return cast("N", computed.result)
         return compute()
-
-    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
-        """Call the function."""
-        advance(numbers)
-
-    def host_values(self, draw: Callable[[], Memory]) -> Array:
-        """Return the values."""
-        return from_host(draw())
-
-    def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
-        """Return the decision."""
-        return test(*arrays)
-
-    def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
-        """Call the check."""
-        check(*arrays)
 
 
 def layout(data: Memory) -> tuple[object, ...]:

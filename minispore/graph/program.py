@@ -150,7 +150,7 @@ def constant_entries(entries: Sequence[Entry]) -> set[int]:
             not entry.is_live
             and entry.kind != "in_place"
             and reads(entry) <= buffers
-            and not any(is_number(operand) for operand in entry.operands)
+            and not any(isinstance(operand, HostNumber) for operand in entry.operands)
             and all(buffer >= 0 and writers[buffer] == 1 for buffer in written)
         ):
             constants.add(i)
@@ -177,11 +177,6 @@ class HostNumber:
 
     def __bool__(self) -> bool:
         return bool(self.value)
-
-
-def is_number(value: object) -> bool:
-    """Return whether an operand is a number that differs from step to step."""
-    return isinstance(value, HostNumber)
 
 
 class Program:

@@ -17,7 +17,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from minispore.engine.array import _numpy
-from minispore.engine.array.capture_hooks import N, Numbers, current_hooks
+from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers, current_hooks
 from minispore.engine.array.device import register_host_arrays
 from minispore.engine.array.protocol import NAMES, Array, Namespace
 from minispore.graph.program import Entry, HostNumber, Memory, View
@@ -58,7 +58,7 @@ def _run(function: Callable[[], R], /) -> R:
     return function()
 
 
-class Tape:
+class Tape(CaptureHooks):
     """The notes on one step, and the reason why it cannot be replayed, if there is one.
 
     Attributes:
@@ -141,7 +141,8 @@ class Tape:
         buffer = self._find(array)
         if buffer is None:
             raise RuntimeError("a captured array has no buffer")
-        return _view(array, buffer.number, buffer.low)
+        address: int = array.__array_interface__["data"][0]
+        return View(buffer.number, address - buffer.low, array.shape, array.strides, array.dtype)
 
     def operand(self, value: object) -> object:
         """Return an operand with views in place of arrays."""
@@ -304,40 +305,12 @@ class Tape:
         self.entries.append(Entry(check, self._operands(arrays), settings, None, is_live=True))
 
 
-def view_of(array: Memory, number: int) -> View:
-    """Return an array that is a whole buffer as a view of it."""
-    return _view(array, number, byte_bounds(array)[0])
-
-
-def _view(array: Memory, number: int, low: int) -> View:
-    """Return an array as a view of the buffer that begins at the address `low`."""
-    address: int = array.__array_interface__["data"][0]
-    return View(number, address - low, array.shape, array.strides, array.dtype)
-
-
-class _Bytes:
-    """The memory of an array as bytes, for `numpy.asarray`."""
-
-    def __init__(self, array: Memory) -> None:
-        low, high = byte_bounds(array)
-        self._array = array
-        self.__array_interface__ = {
-            "data": (low, False),
-            "shape": (high - low,),
-            "typestr": "|u1",
-            "version": 3,
-        }
-
-
 def bytes_of(array: Memory) -> Memory:
     """Return the memory of an array as an array of bytes."""
-    return np.asarray(_Bytes(array))
-
-
-def empty_bytes_like(array: Memory) -> Memory:
-    """Return as many new bytes as an array has."""
     low, high = byte_bounds(array)
-    return np.empty(high - low, np.uint8)
+    interface = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
+    # The bytes refer to this object, and that to the owner of the memory.
+    return np.asarray(SimpleNamespace(__array_interface__=interface, owner=array))
 
 
 def flattened(numbers: Numbers) -> list[float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
 from minispore.ops.manipulation import INT32_MAX, pad_constant
-from minispore.utils.checks import as_items, caller, check_int, describe_value, is_tuple, type_error
+from minispore.utils.checks import as_items, caller, check_int, is_tuple, type_error
 
 if TYPE_CHECKING:
     from minispore.common.tensor import Tensor
@@ -41,15 +41,18 @@ class WindowGeometry(NamedTuple):
     pad_after: int = 0
 
     @property
+    def padding(self) -> tuple[int, int]:
+        """The numbers of elements added before and after the axis."""
+        return self.pad_before, self.pad_after
+
+    @property
     def effective_kernel_size(self) -> int:
         """The distance from the first to the last element of a window, plus one."""
         return self.dilation * (self.kernel_size - 1) + 1
 
     def output_length(self, length: int) -> int:
         """Return the number of windows along an axis of a length."""
-        return (
-            length + self.pad_before + self.pad_after - self.effective_kernel_size
-        ) // self.stride + 1
+        return (length + sum(self.padding) - self.effective_kernel_size) // self.stride + 1
 
     def with_same_padding(self, length: int) -> WindowGeometry:
         """Return the geometry padded to ⌈length / stride⌉ windows, with an odd element after."""
@@ -60,7 +63,7 @@ class WindowGeometry(NamedTuple):
 
     def with_ceil_mode(self, length: int) -> WindowGeometry:
         """Return the geometry padded to one more window, if it begins inside the padded axis."""
-        room = length + self.pad_before + self.pad_after - self.effective_kernel_size
+        room = length + sum(self.padding) - self.effective_kernel_size
         count = -(-room // self.stride) + 1
         if (count - 1) * self.stride >= length + self.pad_before:
             count -= 1
@@ -82,13 +85,7 @@ def pad_spatial(
     x: Tensor, rows: WindowGeometry, columns: WindowGeometry, value: float = 0
 ) -> Tensor:
     """Return images (H, C, W, N) with `value` around them."""
-    added = [
-        (rows.pad_before, rows.pad_after),
-        (0, 0),
-        (columns.pad_before, columns.pad_after),
-        (0, 0),
-    ]
-    return pad_constant(x, added, value)
+    return pad_constant(x, [rows.padding, (0, 0), columns.padding, (0, 0)], value)
 
 
 def unfold_axis(x: Tensor, axis: int, window: WindowGeometry) -> Tensor:
@@ -133,10 +130,7 @@ def as_pair(
         items = (value, value)
     if items is None or len(items) != 2:
         error = TypeError if items is None else wrong_length
-        raise error(
-            f"For '{caller()}', the argument '{name}' must be an int or a tuple of two ints, "
-            f"but got {describe_value(value)}."
-        )
+        raise type_error(value, name, "be an int or a tuple of two ints", error)
     first, second = (check_int(item, name, low=low, high=INT32_MAX) for item in items)
     return first, second
 
@@ -144,10 +138,9 @@ def as_pair(
 def check_output_length(window: WindowGeometry, length: int, name: str) -> None:
     """Raise ValueError if no window fits into an axis."""
     if window.output_length(length) < 1:
-        padding = window.pad_before + window.pad_after
         raise ValueError(
-            f"For '{caller()}', the padded {name} of the input, "
-            f"{length} + {padding}, must hold a window of {window.effective_kernel_size}."
+            f"For '{caller()}', the padded {name} of the input, {length} + "
+            f"{sum(window.padding)}, must hold a window of {window.effective_kernel_size}."
         )
 
 

@@ -10,16 +10,15 @@ from minispore.engine.dispatch import (
     Number,
     Values,
     apply1,
+    apply1_in_float32,
     apply2,
     apply3,
     apply_nondifferentiable,
     array_from_values,
     as_float,
-    cast_to,
     check_numbers,
     check_tensor,
     dtype_of,
-    half_to_float32,
     promote_operands,
     wrap,
 )
@@ -285,9 +284,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
         and dtype_of(x).category == dtypes.FLOAT
     ):
         # float16 is multiplied in float32, where an intermediate result has no error that counts.
-        return cast_to(
-            apply1(elementwise.integer_power, half_to_float32(x), int(exponent)), dtype_of(x)
-        )
+        return apply1_in_float32(elementwise.integer_power, x, int(exponent))
     xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.
@@ -325,7 +322,6 @@ def neg(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.neg`.
     """
-    check_tensor(input)
     check_numbers(input)
     return apply1(rules.negative, input)
 

@@ -225,6 +225,8 @@ class HyperMap(Primitive):
     Source: MindSpore's `mindspore.ops.HyperMap`.
     """
 
+    _deep = True
+
     def __init__(self, ops: Callable[..., Any] | None = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
             raise type_error(ops, "ops", "be callable", function=type(self).__name__)
@@ -248,10 +250,7 @@ class HyperMap(Primitive):
             )
         if not args:
             raise ValueError("For 'HyperMap', there must be arguments of the function, got none.")
-        return self._map(function, args)
-
-    def _map(self, function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: ANN401
-        return _map(function, args)
+        return _map(function, args, deep=self._deep)
 
 
 class Map(HyperMap):
@@ -269,11 +268,10 @@ class Map(HyperMap):
     Source: MindSpore's `mindspore.ops.Map`.
     """
 
-    def _map(self, function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: ANN401
-        return _map(function, args, deep=False)
+    _deep = False
 
 
-def _map(function: Callable[..., Any], args: Sequence[object], *, deep: bool = True) -> Any:  # noqa: ANN401
+def _map(function: Callable[..., Any], args: Sequence[object], *, deep: bool) -> Any:  # noqa: ANN401
     listed = [as_items(arg) for arg in args]
     if listed[0] is None:
         return function(*args)
@@ -284,7 +282,7 @@ def _map(function: Callable[..., Any], args: Sequence[object], *, deep: bool = T
         )
     columns = [items for items in listed if items is not None]
     rows = zip(*columns, strict=True)
-    return tuple(_map(function, row) if deep else function(*row) for row in rows)
+    return tuple(_map(function, row, deep=True) if deep else function(*row) for row in rows)
 
 
 def vmap(

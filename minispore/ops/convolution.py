@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from minispore.engine.array import Shape, is_host
-from minispore.engine.dispatch import apply1, apply2, as_float, check_tensor, promote_operands
+from minispore.engine.dispatch import apply1, apply2, as_float, promote_operands
 from minispore.engine.rules import indexing, linalg, shape, unfold
 from minispore.ops._windows import (
     COLUMNS,
@@ -23,7 +23,7 @@ from minispore.ops._windows import (
     unfold_axis,
 )
 from minispore.ops.arithmetic import add
-from minispore.ops.manipulation import pad_constant
+from minispore.ops.manipulation import check_shape, pad_constant
 from minispore.utils.checks import as_items, caller, check_int, check_one_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def conv2d_unchecked(
         rows, columns = rows.with_same_padding(x.shape[2]), columns.with_same_padding(x.shape[3])
     check_output_length(rows, x.shape[2], "height")
     check_output_length(columns, x.shape[3], "width")
-    if w.shape[2:] == (1, 1) and groups == 1 and not any(rows[3:] + columns[3:]):
+    if w.shape[2:] == (1, 1) and groups == 1 and not any(rows.padding + columns.padding):
         return _add_bias(_mix_channels(x, w, stride), bias)
     if w.shape[0] == x.shape[1] == groups and is_host(x._data):
         return _add_bias(_depthwise(x, w, rows, columns), bias)
@@ -188,11 +188,7 @@ def _add_bias(y: Tensor, bias: Tensor | None) -> Tensor:
     """Return images whose second axis has the channels with the bias of each channel added."""
     if bias is None:
         return y
-    check_tensor(bias, "bias")
-    if bias.shape != y.shape[1:2]:
-        raise ValueError(
-            f"For '{caller()}', 'bias' must be of shape {y.shape[1:2]}, but got {bias.shape}."
-        )
+    check_shape(bias, y.shape[1:2], "bias")
     y, b = promote_operands(y, bias)
     return add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
 
@@ -211,8 +207,7 @@ def _mix_channels(x: Tensor, w: Tensor, stride: tuple[int, int]) -> Tensor:
 def _depthwise(x: Tensor, w: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return images (N, C, H, W), of whose channels each is convolved with a kernel of its own."""
     y = apply1(shape.permute, x, (1, 0, 2, 3))
-    added = [(rows.pad_before, rows.pad_after), (columns.pad_before, columns.pad_after)]
-    y = pad_constant(y, [(0, 0), (0, 0), *added], 0)
+    y = pad_constant(y, [(0, 0), (0, 0), rows.padding, columns.padding], 0)
     kernels = apply1(shape.reshape, w, (w.shape[0], *w.shape[2:]))
     y = apply2(unfold.depthwise, y, kernels, (rows.dilation, columns.dilation))
     if (rows.stride, columns.stride) != (1, 1):

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, TypeVarTuple
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
+from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine import dtypes
 from minispore.engine.array import Array, current_namespace, device_namespace, from_host, to_host
 from minispore.engine.dispatch import Number, check_tensor, dtype_of
@@ -322,12 +322,10 @@ def tensor_from_array(make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
     Raises:
         ValueError: There are too many elements, or the type cannot hold a value.
     """
-    tensor = object.__new__(Tensor)
     try:
-        tensor._data, tensor._node = make(*args), None
+        return tensor_of(make(*args))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"For '{caller()}', no such tensor can be made: {error}.") from None
-    return tensor
 
 
 def _type(dtype: DTypeLike | None, default: DType = dtypes.float32) -> object:

@@ -14,6 +14,7 @@ from minispore.engine.dispatch import (
     Number,
     Variable,
     apply1,
+    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -232,7 +233,6 @@ def sign(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.sign`.
     """
-    check_tensor(input)
     check_numbers(input)
     return apply1(rules.sign, input)
 
@@ -375,8 +375,7 @@ Sigmoid: Final = primitive("Sigmoid", sigmoid)
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
-    x = as_float(input)
-    return cast_to(apply1(rules.erf, half_to_float32(x)), dtype_of(x))
+    return apply1_in_float32(rules.erf, as_float(input))
 
 
 Erf: Final = primitive("Erf", erf)
@@ -385,8 +384,7 @@ Erf: Final = primitive("Erf", erf)
 @_documented(1.0, 0.1573)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
-    x = as_float(input)
-    return cast_to(apply1(rules.erfc, half_to_float32(x)), dtype_of(x))
+    return apply1_in_float32(rules.erfc, as_float(input))
 
 
 Erfc: Final = primitive("Erfc", erfc)
@@ -767,7 +765,6 @@ def ceil(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.ceil`.
     """
-    check_tensor(input)
     check_numbers(input)
     return wrap(-device_namespace(input._data).floor(-input._data), input)
 
@@ -794,7 +791,6 @@ def trunc(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.trunc`.
     """
-    check_tensor(input)
     check_numbers(input)
     return wrap(device_namespace(input._data).trunc(input._data), input)
 
@@ -821,8 +817,7 @@ def frac(x: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.frac`.
     """
-    check_tensor(x, "x")
-    check_numbers(x)
+    check_numbers(x, "x")
     return sub(x, trunc(x))
 
 
@@ -845,7 +840,6 @@ def round(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.round`.
     """
-    check_tensor(input)
     check_numbers(input)
     return wrap(device_namespace(input._data).round(input._data), input)
 

@@ -89,13 +89,11 @@ def _backward_create_graph(
     outputs: list[tuple[Tensor, Tensor]], inputs: set[int], first_number: int
 ) -> dict[int, Tensor]:
     seeds = [(y._node, g) for y, g in outputs if y._node is not None]
-    return backward_pass(
-        seeds,
-        inputs,
-        first_number,
-        lambda node: rerecord_pullbacks(node, seeds[0][1]),
-        arithmetic.add,
-    )
+
+    def pullbacks(node: Node) -> Sequence[Callable[[Tensor], Tensor] | None]:
+        return rerecord_pullbacks(node, seeds[0][1])
+
+    return backward_pass(seeds, inputs, first_number, pullbacks, arithmetic.add)
 
 
 def _backward_arrays(
@@ -125,8 +123,7 @@ def _constant(x: Array, value: Array) -> tuple[Array, tuple[Callable[[Array], Ar
 
 def check_callable(fn: object) -> None:
     """Raise TypeError unless `fn` can be called."""
-    is_function = callable(fn)
-    if not is_function:
+    if not callable(fn):
         raise type_error(fn, "fn", "be callable")
 
 
@@ -142,8 +139,7 @@ def as_weight_sequence(weights: object) -> Weights:
         return weights
     items = (weights,) if isinstance(weights, Tensor) else as_items(weights)
     if items is None or not all_are(items, Tensor):
-        is_method = callable(weights)
-        hint = " Call it to get the parameters." if is_method else ""
+        hint = " Call it to get the parameters." if callable(weights) else ""
         raise TypeError(
             f"For '{caller()}', the argument 'weights' must be a Parameter, or a list or tuple of "
             f"them, but got {describe_value(weights)}.{hint}"
@@ -204,12 +200,9 @@ def compute_gradients(
     """
     inputs: list[Tensor] = _inputs(args, positions)
     args = list(args)
-    # Inside another differentiation the backward pass is part of what is being differentiated.
-    if in_record_block():
-        nested = is_recording()
-    else:
-        # A worker thread of a function that is being differentiated receives recorded variables.
-        nested = is_recording() and any(x._node for x in inputs)
+    # Inside another differentiation the backward pass is part of what is being differentiated; a
+    # worker thread of a function that is being differentiated receives recorded variables.
+    nested = is_recording() and (in_record_block() or any(x._node for x in inputs))
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
 
@@ -549,9 +542,7 @@ def _make_grad_function(
     chosen = as_weight_sequence(weights)
 
     def both(*args: object, **kwargs: object) -> tuple[object, object]:
-        sens = None
-        if sens_param:
-            args, sens = split_sens(args, kwargs)
+        args, sens = split_sens(args, kwargs) if sens_param else (args, None)
         derivative = compute_gradients(
             fn, args, kwargs, positions, chosen, has_aux=has_aux, sens=sens
         )
@@ -646,9 +637,7 @@ class GradOperation:
 
         def gradients(*args: object, **kwargs: object) -> object:
             chosen = self._weights(fn, weights)
-            sens = None
-            if self.sens_param:
-                args, sens = split_sens(args, kwargs)
+            args, sens = split_sens(args, kwargs) if self.sens_param else (args, None)
             if self.get_all:
                 positions = tuple(i for i, x in enumerate(args) if isinstance(x, Tensor))
             else:

@@ -38,7 +38,13 @@ from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
 from minispore.ops._primitive import Primitive, primitive
-from minispore.ops.manipulation import INT32_MAX, broadcast_to, normalize_axis_index, permute
+from minispore.ops.manipulation import (
+    INT32_MAX,
+    broadcast_to,
+    normalize_axis_index,
+    permute,
+    shape_error,
+)
 from minispore.utils.checks import (
     as_items,
     as_tuple,
@@ -244,8 +250,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
 
     Source: MindSpore's `mindspore.ops.unsorted_segment_sum`.
     """
-    check_tensor(input_x, "input_x")
-    check_numbers(input_x)
+    check_numbers(input_x, "input_x")
     check_category(segment_ids, dtypes.INTEGER, "segment_ids")
     check_int(num_segments, "num_segments", low=1, high=INT32_MAX)
     count = segment_ids.ndim
@@ -322,10 +327,7 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     place = normalize_axis_index(axis, input.ndim, "axis")
     check_category(index, dtypes.INTEGER, "index")
     if index.ndim != 1:
-        raise ValueError(
-            f"For 'index_select', the argument 'index' must have one axis, but its shape is "
-            f"{index.shape}."
-        )
+        raise shape_error(index, "index", "have one axis")
     return _getitem_at(input, (slice(None),) * place + (index._data,))
 
 
@@ -358,10 +360,7 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Te
     if not isinstance(src, Variable):
         check_type(src, (Variable, int, float), "src")
     elif src.shape != index.shape:
-        raise ValueError(
-            f"For 'scatter', the argument 'src' must have the shape {index.shape} of 'index', "
-            f"but its shape is {src.shape}."
-        )
+        raise shape_error(src, "src", f"have the shape {index.shape} of 'index'")
     try:
         return setitem(input, places, src)
     except IndexError as error:
@@ -623,10 +622,7 @@ def _triangle(x: Tensor, diagonal: int, part: Literal["lower", "upper"]) -> Tens
     check_tensor(x)
     check_int(diagonal, "diagonal")
     if x.ndim < 2:
-        raise ValueError(
-            f"For '{caller()}', the argument 'input' must have two axes or more, "
-            f"but its shape is {x.shape}."
-        )
+        raise shape_error(x, "input", "have two axes or more")
     rows, columns = x.shape[-2:]
     xp, counted = device_namespace(x._data), dtypes.int64.numpy_dtype
     row = xp.reshape(xp.arange(0, rows, 1, counted), (rows, 1))
@@ -685,14 +681,15 @@ def _places_along(input: Tensor, axis: int, index: Tensor, name: str) -> tuple[A
             f"but its shape is {index.shape}."
         )
     place = normalize_axis_index(axis, input.ndim, name)
-    return tuple(index._data if i == place else _indices_along(i, index) for i in range(index.ndim))
+    return tuple(index._data if i == place else indices_along(i, index) for i in range(index.ndim))
 
 
-def _indices_along(axis: int, x: Tensor) -> Array:
+def indices_along(axis: int, x: Tensor) -> Array:
     """Return the indices of `x` along an axis, in a shape that broadcasts with it."""
     xp = device_namespace(x._data)
     indices = xp.arange(0, x.shape[axis], 1, dtypes.int64.numpy_dtype)
-    return xp.reshape(indices, (-1, *(1,) * (x.ndim - axis - 1)))
+    following = x.ndim - 1 - axis
+    return xp.reshape(indices, (-1, *(1,) * following)) if following else indices
 
 
 def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:

@@ -13,7 +13,6 @@ from minispore.engine.array import Shape, to_device_of
 from minispore.engine.dispatch import (
     cast_to,
     check_category,
-    check_tensor,
     dtype_of,
     half_to_float32,
     wrap,
@@ -21,7 +20,7 @@ from minispore.engine.dispatch import (
 from minispore.ops._primitive import Primitive
 from minispore.ops._windows import as_pair
 from minispore.ops.arithmetic import add, mul, sub
-from minispore.ops.manipulation import INT32_MAX, take_places
+from minispore.ops.manipulation import INT32_MAX, shape_error, take_places
 from minispore.ops.pooling import check_images
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
@@ -73,7 +72,6 @@ class ResizeNearestNeighbor(Primitive):
 
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
-        check_tensor(input_x, "input_x")
         check_images(input_x, "input_x")
         x = input_x
         for axis, new in zip((2, 3), self.size, strict=True):
@@ -127,10 +125,8 @@ def interpolate(
     check_type(align_corners, (bool, NoneType), "align_corners")
     check_type(recompute_scale_factor, (bool, NoneType), "recompute_scale_factor")
     if input.ndim not in _AXES_OF_MODE[mode] or 0 in input.shape[2:]:
-        raise ValueError(
-            f"For '{caller()}', the argument 'input' must have {_AXES_OF_MODE[mode][0]} axes for "
-            f"the mode {mode!r}, none of length 0, but its shape is {input.shape}."
-        )
+        axes = f"{_AXES_OF_MODE[mode][0]} axes for the mode {mode!r}, none of length 0"
+        raise shape_error(input, "input", f"have {axes}")
     linear = mode.endswith("linear")
     if align_corners is not None and not linear:
         raise value_error(align_corners, "align_corners", f"be None in the mode {mode!r}")
@@ -140,10 +136,8 @@ def interpolate(
             f"{describe_value(size)} and {describe_value(scale_factor)}."
         )
     if (scale_factor is not None) != bool(recompute_scale_factor):
-        raise ValueError(
-            f"For '{caller()}', the argument 'recompute_scale_factor' must be True with "
-            f"'scale_factor', and only then, as in MindSpore, but got {recompute_scale_factor}."
-        )
+        must = "be True with 'scale_factor', and only then, as in MindSpore"
+        raise value_error(recompute_scale_factor, "recompute_scale_factor", must)
     x = half_to_float32(input)
     for axis, new in enumerate(_new_lengths(input.shape[2:], size, scale_factor), 2):
         old, places = input.shape[axis], np.arange(new)
@@ -159,7 +153,8 @@ def interpolate(
         after = np.minimum(before + 1, old - 1)
         share = (position - before).reshape(new, *(1,) * (x.ndim - 1 - axis))
         weight = wrap(to_device_of(share.astype(dtype_of(x).numpy_dtype), x._data), x)
-        x = _blend(take_places(x, axis, before), take_places(x, axis, after), weight)
+        low, high = take_places(x, axis, before), take_places(x, axis, after)
+        x = add(mul(low, sub(1, weight)), mul(high, weight))
     return cast_to(x, dtype_of(input))
 
 
@@ -185,7 +180,3 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
         int(n * check_number(value, name, low=1 / n, high=INT32_MAX))
         for n, value in zip(old, values, strict=True)
     ]
-
-
-def _blend(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
-    return add(mul(x, sub(1, weight)), mul(y, weight))

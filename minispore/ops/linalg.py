@@ -14,7 +14,6 @@ from minispore.engine.dispatch import (
     apply2,
     apply3,
     broadcast_error,
-    cast_to,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -26,10 +25,13 @@ from minispore.ops.arithmetic import add, mul
 from minispore.ops.indexing import diagonal
 from minispore.ops.manipulation import (
     broadcast_to,
+    cast_to_common_type,
+    check_shape,
     expand_dims,
     movedim,
     permute,
     reshape,
+    shape_error,
     squeeze,
     swapaxes,
 )
@@ -42,6 +44,7 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
     describe_value,
+    value_error,
 )
 
 if TYPE_CHECKING:
@@ -228,10 +231,8 @@ def einsum(equation: str | Tensor, *operands: Tensor | Sequence[object]) -> Tens
         )
     for term in (*terms, right):
         if set(term.replace("...", "", 1)) - set(ascii_letters):
-            raise ValueError(
-                "For 'einsum', the argument 'equation' must have letters, one ellipsis at most in "
-                f"a term, commas and one '->', but got {text!r}."
-            )
+            must = "have letters, one ellipsis at most in a term, commas and one '->'"
+            raise value_error(text, "equation", must)
     labels = [_axis_labels(term, x.shape, text) for term, x in zip(terms, tensors, strict=True)]
     # The axes of an ellipsis, counted from its end, are named by ints.
     count = max(sum(isinstance(label, int) for label in operand) for operand in labels)
@@ -286,9 +287,7 @@ def _equation_and_operands(
             tensors.append(x)
     if not tensors:
         raise ValueError("For 'einsum', the argument 'operands' must have a tensor, but got none.")
-    for i in range(1, len(tensors)):
-        tensors[0], tensors[i] = promote_operands(tensors[0], tensors[i])
-    return text, [cast_to(x, dtype_of(tensors[0])) for x in tensors]
+    return text, cast_to_common_type(tensors)
 
 
 def _axis_name(item: object) -> str:
@@ -518,9 +517,7 @@ def trace(input: Tensor) -> Tensor:
     """
     check_tensor(input)
     if input.ndim != 2:
-        raise ValueError(
-            f"For 'trace', the argument 'input' must have two axes, but its shape is {input.shape}."
-        )
+        raise shape_error(input, "input", "have two axes")
     return reduce_sum(diagonal(input), dtype=dtype_of(input))
 
 
@@ -596,11 +593,7 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     x, w = promote_operands(input, weight)
     if bias is None:
         return matmul(x, swapaxes(w, 0, 1))
-    check_tensor(bias, "bias")
-    if bias.shape != kernel[:1]:
-        raise ValueError(
-            f"For 'dense', 'bias' must be of shape {kernel[:1]}, but got {bias.shape}."
-        )
+    check_shape(bias, kernel[:1], "bias")
     x, b = promote_operands(x, bias)
     if len(lengths) == 2:
         return apply3(rules.dense, x, w, b)

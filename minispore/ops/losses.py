@@ -18,6 +18,7 @@ from minispore.engine.array import (
 )
 from minispore.engine.dispatch import (
     apply1,
+    apply1_in_float32,
     apply2,
     as_float,
     broadcast_error,
@@ -43,8 +44,8 @@ from minispore.ops.comparison import (
     logical_or,
 )
 from minispore.ops.elementwise import log
-from minispore.ops.indexing import one_hot
-from minispore.ops.manipulation import check_nonempty, permute
+from minispore.ops.indexing import indices_along, one_hot
+from minispore.ops.manipulation import check_nonempty, check_shape, permute
 from minispore.ops.reduction import mean, sum
 from minispore.utils.checks import caller, check_int, check_one_of, check_type, value_error
 from minispore.utils.warn import warn_at_caller
@@ -220,10 +221,7 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """
     x, y = promote_operands(as_float(logits, "logits"), as_float(targets, "targets"))
     if x.shape != y.shape or x.ndim == 0:
-        raise ValueError(
-            f"For 'softmax_cross_entropy', 'logits' and 'targets' must be of one shape, "
-            f"but got {x.shape} and {y.shape}."
-        )
+        raise _shapes_differ(x, y, "logits", "targets")
     check_nonempty(x.shape, -1)
     return cast_to(
         apply2(softmax_cross_entropy_rule, half_to_float32(x), half_to_float32(y)), dtype_of(x)
@@ -328,11 +326,8 @@ def _axis_of_classes(x: Tensor, labels: Tensor, options: ClassificationLossOptio
         raise _shape_error(x, labels, options)
     if 0 in shape:
         check_nonempty(shape, axis)
-    if options.weight is not None and options.weight.shape != shape[axis : axis + 1]:
-        raise ValueError(
-            f"For '{caller()}', 'weight' must be of shape ({shape[axis]},), "
-            f"but got {options.weight.shape}."
-        )
+    if options.weight is not None:
+        check_shape(options.weight, shape[axis : axis + 1], "weight")
     return axis
 
 
@@ -407,10 +402,7 @@ def _loss_of_labels(
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
-    index = _index_of_labels(labels)
-    return cast_to(
-        apply1(cross_entropy_rule, half_to_float32(logits), index, reduction), dtype_of(logits)
-    )
+    return apply1_in_float32(cross_entropy_rule, logits, _index_of_labels(labels), reduction)
 
 
 def _nll(x: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
@@ -425,11 +417,7 @@ def _nll_of_probabilities(x: Tensor, targets: Tensor) -> Tensor:
 
 def _index_of_labels(labels: Tensor) -> tuple[Array, ...]:
     """Return the index of the labels' elements in an array with the classes as the last axis."""
-    xp, shape = device_namespace(labels._data), labels.shape
-    index = [xp.arange(0, n, 1, dtypes.int64.numpy_dtype) for n in shape]
-    if len(shape) > 1:
-        index = [xp.reshape(x, (-1, *(1,) * (len(shape) - 1 - i))) for i, x in enumerate(index)]
-    return (*index, labels._data)
+    return (*[indices_along(i, labels) for i in range(labels.ndim)], labels._data)
 
 
 def _weighted(targets: Tensor, x: Tensor, options: ClassificationLossOptions) -> Tensor:
@@ -491,10 +479,7 @@ def binary_cross_entropy_with_logits(
     check_one_of(reduction, REDUCTIONS, "reduction")
     x, y = promote_operands(as_float(input), as_float(target, "target"))
     if x.shape != y.shape:
-        raise ValueError(
-            f"For '{caller()}', 'input' and 'target' must be of one shape, "
-            f"but got {x.shape} and {y.shape}."
-        )
+        raise _shapes_differ(x, y, "input", "target")
     _check_factor(weight, x, "weight")
     _check_factor(pos_weight, x, "pos_weight")
     # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
@@ -561,7 +546,8 @@ def binary_cross_entropy_as(
     check_one_of(reduction, REDUCTIONS, "reduction")
     x = as_float(logits, "logits")
     y = as_float(labels, "labels")
-    _check_shapes(x, y)
+    if x.shape != y.shape:
+        raise _shapes_differ(x, y, "logits", "labels")
     _check_factor(weight, x, "weight")
     # Not on a device, where the check would synchronize; the loss is NaN there.
     if is_host(x._data):
@@ -635,7 +621,8 @@ def kl_div_as(logits: Tensor, labels: Tensor, reduction: DivergenceReduction) ->
     check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
     x = as_float(logits, "logits")
     y = as_float(labels, "labels")
-    _check_shapes(x, y)
+    if x.shape != y.shape:
+        raise _shapes_differ(x, y, "logits", "labels")
     present = greater(y, 0)
     logarithms = log(where(present, y, 1.0))
     losses = where(present, mul(y, sub(logarithms, x)), 0.0)
@@ -669,12 +656,11 @@ class KLDivLoss(Primitive):
         return kl_div(logits, labels, self.reduction)
 
 
-def _check_shapes(logits: Tensor, labels: Tensor) -> None:
-    if logits.shape != labels.shape:
-        raise ValueError(
-            f"For '{caller()}', 'logits' and 'labels' must be of one shape, "
-            f"but got {logits.shape} and {labels.shape}."
-        )
+def _shapes_differ(x: Tensor, y: Tensor, x_name: str, y_name: str) -> ValueError:
+    return ValueError(
+        f"For '{caller()}', '{x_name}' and '{y_name}' must be of one shape, "
+        f"but got {x.shape} and {y.shape}."
+    )
 
 
 def _check_factor(factor: Tensor | None, x: Tensor, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import accumulate, pairwise
 from math import prod
 from types import NoneType
@@ -33,6 +34,7 @@ from minispore.utils.checks import (
     check_int,
     check_one_of,
     check_type,
+    is_sequence,
     type_error,
     value_error,
 )
@@ -541,9 +543,12 @@ def _promote_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
         raise ValueError(f"For '{caller()}', the argument 'tensors' must not be empty.")
     for i, x in enumerate(tensors):
         check_tensor(x, f"tensors[{i}]")
-    common = dtype_of(tensors[0])
-    for x in tensors[1:]:
-        common = dtypes.promote(common, dtype_of(x))
+    return cast_to_common_type(tensors)
+
+
+def cast_to_common_type(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return tensors in the type to which theirs are promoted."""
+    common = reduce(dtypes.promote, map(dtype_of, tensors))
     return [cast_to(x, common) for x in tensors]
 
 
@@ -621,10 +626,7 @@ def repeat_interleave(
         full = apply1(rules.broadcast_to, new, (*before, length, counts[0], *after))
         return apply1(rules.reshape, full, (*before, length * counts[0], *after))
     if len(counts) != length:
-        raise ValueError(
-            f"For '{caller()}', the argument 'repeats' must be of one number or of {length}, "
-            f"but got {len(counts)}."
-        )
+        raise value_error(len(counts), "repeats", f"be of one number or of {length}")
     return take_places(x, place, np.repeat(np.arange(length), counts))
 
 
@@ -676,12 +678,9 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     Source: MindSpore's `mindspore.ops.flip`.
     """
     check_tensor(input)
-    items = as_items(dims)
-    if items is None:
+    if not is_sequence(dims):
         raise type_error(dims, "dims", "be a list or tuple of ints")
-    places = [normalize_axis_index(item, input.ndim, "dims") for item in items]
-    if len(set(places)) < len(places):
-        raise ValueError(f"For 'flip', the argument 'dims' names an axis twice: {dims!r}.")
+    places = _normalize_axes(dims, input.ndim, "dims")
     steps = tuple(slice(None, None, -1 if i in places else 1) for i in range(input.ndim))
     return apply1(indexing.getitem, input, steps)
 
@@ -909,13 +908,31 @@ def normalize_axis_tuple(axis: object, ndim: int, name: str = "axis") -> Axis:
     """
     if axis is None:
         return None
-    items = as_items(axis)
-    if items is None:
+    if not is_sequence(axis):
         return normalize_axis_index(axis, ndim, name)
-    named = tuple(normalize_axis_index(item, ndim, name) for item in items)
+    return _normalize_axes(axis, ndim, name) or None
+
+
+def _normalize_axes(axes: Sequence[object], ndim: int, name: str) -> tuple[int, ...]:
+    named = tuple(normalize_axis_index(item, ndim, name) for item in axes)
     if len(set(named)) < len(named):
-        raise ValueError(f"For '{caller()}', the argument '{name}' names an axis twice: {axis!r}.")
-    return named or None
+        raise ValueError(f"For '{caller()}', the argument '{name}' names an axis twice: {axes!r}.")
+    return named
+
+
+def check_shape(x: object, shape: Shape, name: str) -> None:
+    """Raise an error unless `x` is a tensor of a shape."""
+    found = check_tensor(x, name).shape
+    if found != shape:
+        raise ValueError(f"For '{caller()}', '{name}' must be of shape {shape}, but got {found}.")
+
+
+def shape_error(x: Variable, name: str, must: str) -> ValueError:
+    """Return the error for a tensor of a wrong shape."""
+    function, given = caller(), x.shape
+    return ValueError(
+        f"For '{function}', the argument '{name}' must {must}, but its shape is {given}."
+    )
 
 
 def check_nonempty(shape: Shape, axes: Axis) -> None:

@@ -10,6 +10,7 @@ from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
     apply1,
+    apply1_in_float32,
     apply3,
     as_float,
     cast_to,
@@ -21,7 +22,7 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import normalization, shape
 from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
-from minispore.ops.manipulation import as_shape
+from minispore.ops.manipulation import as_shape, check_shape
 from minispore.utils.checks import caller, check_bool, check_number, value_error
 
 if TYPE_CHECKING:
@@ -89,9 +90,7 @@ def batch_norm(
     check_number(momentum, "momentum", low=0, high=1)
     check_epsilon(eps, "eps")
     wide = half_to_float32(cast_to(x, dtype_of(weight)))
-    factor, summand = (
-        _per_channel(cast_to(value, dtype_of(wide)), x.ndim) for value in (weight, bias)
-    )
+    factor, summand = _per_channel(weight, wide), _per_channel(bias, wide)
     axes = (0, *range(2, x.ndim))
     count = prod(x.shape[i] for i in axes)
     if training:
@@ -106,7 +105,8 @@ def batch_norm(
         _move(running_mean, mean, momentum)
         _move(running_var, variance * (count / (count - 1)), momentum)
     else:
-        y = _normalize_with_running_stats(wide, running_mean, running_var, eps)
+        center, spread = _per_channel(running_mean, wide), _per_channel(running_var, wide)
+        y = div(sub(wide, center), sqrt(add(spread, eps)))
         y = add(mul(y, factor), summand)
     return cast_to(y, dtype_of(x))
 
@@ -152,19 +152,14 @@ def layer_norm(
     for name, value, apply in (("weight", weight, mul), ("bias", bias, add)):
         if value is None:
             continue
-        check_tensor(value, name)
-        if value.shape != lengths:
-            raise ValueError(
-                f"For '{caller()}', '{name}' must be of shape {lengths}, but got {value.shape}."
-            )
+        check_shape(value, lengths, name)
         y = apply(y, cast_to(value, dtype_of(x)))
     return y
 
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
-    y = apply1(normalization.standardize, half_to_float32(x), tuple(range(first, x.ndim)), epsilon)
-    return cast_to(y, dtype_of(x))
+    return apply1_in_float32(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
 
 
 def check_epsilon(value: object, name: str) -> float:
@@ -179,22 +174,11 @@ def _move(running: Tensor, batch: Array, by: float) -> None:
     """Move a running statistic in place towards that of a batch."""
     xp, statistic = device_namespace(batch), writable(running)
     xp.multiply(statistic, 1 - by, out=statistic)
-    xp.add(
-        statistic,
-        xp.astype(xp.reshape(batch, statistic.shape) * by, statistic.dtype),
-        out=statistic,
-    )
+    change = xp.astype(xp.reshape(batch, statistic.shape) * by, statistic.dtype)
+    xp.add(statistic, change, out=statistic)
 
 
-def _normalize_with_running_stats(
-    x: Tensor, mean: Tensor, variance: Tensor, epsilon: float
-) -> Tensor:
-    center, spread = (
-        _per_channel(cast_to(value, dtype_of(x)), x.ndim) for value in (mean, variance)
-    )
-    return div(sub(x, center), sqrt(add(spread, epsilon)))
-
-
-def _per_channel(values: Tensor, ndim: int) -> Tensor:
-    """Return one number per channel in a shape that broadcasts with (n, channels, …)."""
-    return apply1(shape.reshape, values, (*values.shape, *(1,) * (ndim - 2)))
+def _per_channel(values: Tensor, x: Tensor) -> Tensor:
+    """Return one number per channel in the type of `x`, which they broadcast with."""
+    numbers = cast_to(values, dtype_of(x))
+    return apply1(shape.reshape, numbers, (*numbers.shape, *(1,) * (x.ndim - 2)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 import numpy as np
@@ -35,6 +34,7 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
+from minispore.ops.manipulation import shape_error
 from minispore.utils.checks import caller, check_bool, check_int, check_one_of
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def max_pool2d(
 
     Source: MindSpore's `mindspore.ops.max_pool2d`.
     """
-    check_tensor(x, "x")
-    check_numbers(x)
+    check_numbers(x, "x")
     check_images(x, "x")
     size = as_pair(kernel_size, "kernel_size")
     step = size if stride is None else as_pair(stride, "stride")
@@ -110,7 +109,7 @@ def max_pool2d(
     check_max_padding(pads, size)
     check_bool(return_indices, "return_indices")
     check_bool(ceil_mode, "ceil_mode")
-    rows, columns = starmap(WindowGeometry, zip(size, step, spread, pads, pads, strict=True))
+    rows, columns = map(WindowGeometry, size, step, spread, pads, pads)
     rows, columns = resolve_geometry(x, rows, columns, ceil_mode)
     y = max_pool(x, rows, columns)
     return (y, max_pool_indices(x, rows, columns)) if return_indices else y
@@ -169,12 +168,10 @@ def avg_pool2d(
     return avg_pool(x, rows, columns, ceil_mode, count_include_pad, divisor_override)
 
 
-def check_images(x: Tensor, name: str) -> None:
-    """Raise ValueError unless `x` has the four axes of images."""
-    if x.ndim != 4:
-        raise ValueError(
-            f"For '{caller()}', the argument '{name}' must have 4 axes, but its shape is {x.shape}."
-        )
+def check_images(x: object, name: str) -> None:
+    """Raise an error unless `x` is a tensor with the four axes of images."""
+    if (images := check_tensor(x, name)).ndim != 4:
+        raise shape_error(images, name, "have 4 axes")
 
 
 def check_max_padding(padding: tuple[int, int], size: tuple[int, int]) -> None:
@@ -197,28 +194,21 @@ def resolve_geometry(
     height, width = x.shape[2:]
     check_output_length(rows, height, "height")
     check_output_length(columns, width, "width")
-    return (
-        (rows.with_ceil_mode(height), columns.with_ceil_mode(width))
-        if ceil_mode
-        else (rows, columns)
-    )
+    if ceil_mode:
+        return rows.with_ceil_mode(height), columns.with_ceil_mode(width)
+    return rows, columns
 
 
 def max_pool(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the maximum of each window: first over its rows, then over their maxima."""
-    y = pad_spatial(nchw_to_hcwn(x), rows, columns, _lowest_value(x))
-    y = apply1(unfold.max_over_window, unfold_axis(y, COLUMNS, columns), COLUMNS + 1)
+    y = apply1(unfold.max_over_window, _windows_of_columns(x, rows, columns), COLUMNS + 1)
     return hcwn_to_nchw(apply1(unfold.max_over_window, unfold_axis(y, ROWS, rows), ROWS + 1))
 
 
 def max_pool_indices(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the index of the first maximum of each window in the flattened image."""
     height, width = x.shape[2:]
-    y = unfold_axis(
-        pad_spatial(nchw_to_hcwn(stop_gradient(x)), rows, columns, _lowest_value(x)),
-        COLUMNS,
-        columns,
-    )._data
+    y = _windows_of_columns(stop_gradient(x), rows, columns)._data
     xp = device_namespace(y)
     integers = dtypes.int64.numpy_dtype
     column = xp.argmax(y, axis=COLUMNS + 1) * columns.dilation
@@ -227,13 +217,17 @@ def max_pool_indices(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -
     place = xp.argmax(largest_in_row, axis=ROWS + 1)
     row = place * rows.dilation + _along(xp, _starts(xp, rows, height, integers), ROWS)
     # Of the columns of the maxima in the rows of a window, take that of the row with the maximum.
-    row_numbers = xp.reshape(
-        xp.arange(0, rows.kernel_size, 1, integers), (rows.kernel_size, 1, 1, 1)
-    )
+    row_numbers = _along(xp, xp.arange(0, rows.kernel_size, 1, integers), ROWS)
     chosen = xp.equal(xp.expand_dims(place, axis=ROWS + 1), row_numbers)
     candidates = unfold_axis(wrap(column, x), ROWS, rows)._data
     column = xp.sum(xp.where(chosen, candidates, 0), axis=ROWS + 1)
     return hcwn_to_nchw(wrap(row * width + column, x))
+
+
+def _windows_of_columns(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
+    """Return the columns' windows of images with padding that is never the maximum."""
+    y = pad_spatial(nchw_to_hcwn(x), rows, columns, _lowest_value(x))
+    return unfold_axis(y, COLUMNS, columns)
 
 
 def avg_pool(
@@ -253,10 +247,9 @@ def avg_pool(
     if divisor:
         return cast_to(hcwn_to_nchw(div(y, divisor)), dtype_of(x))
     xp = device_namespace(x._data)
-    down = _counts(xp, high, height, rows.pad_after if count_include_pad else None, y._data.dtype)
-    right = _counts(
-        xp, wide, width, columns.pad_after if count_include_pad else None, y._data.dtype
-    )
+    below, after = (rows.pad_after, columns.pad_after) if count_include_pad else (None, None)
+    down = _counts(xp, high, height, below, y._data.dtype)
+    right = _counts(xp, wide, width, after, y._data.dtype)
     counts = _along(xp, down, ROWS) * _along(xp, right, COLUMNS)
     return cast_to(hcwn_to_nchw(div(y, wrap(counts, x))), dtype_of(x))
 
@@ -307,11 +300,9 @@ class _Pool(Primitive):
         check_one_of(self.pad_mode, ("valid", "same"), "pad_mode")
         size = as_pair(kernel_size, "kernel_size")
         step = as_pair(strides, "strides")
-        self._rows = WindowGeometry(size[0], step[0], 1, 0, 0)
-        self._columns = WindowGeometry(size[1], step[1], 1, 0, 0)
+        self._rows, self._columns = map(WindowGeometry, size, step)
 
     def _geometry(self, x: Tensor) -> tuple[WindowGeometry, WindowGeometry]:
-        check_tensor(x, "x")
         check_images(x, "x")
         rows, columns = self._rows, self._columns
         if self.pad_mode == "same":

@@ -9,7 +9,14 @@ from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import host_values
-from minispore.engine.dispatch import broadcast_error, check_category, check_tensor, dtype_of, wrap
+from minispore.engine.dispatch import (
+    broadcast_error,
+    check_category,
+    check_numbers,
+    check_tensor,
+    dtype_of,
+    wrap,
+)
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import Primitive
 from minispore.ops.creation import parse_shape, tensor_from_array
@@ -60,8 +67,7 @@ def rand(
     chosen = _float_dtype(dtype)
     lengths = _lengths(size)
     bits = _BITS[chosen.numpy_dtype.itemsize]
-    stream = _stream(seed)
-    return _draw(lambda: generator(stream).integers(0, 1 << bits, lengths) / (1 << bits), chosen)
+    return _draw(lambda rng: rng.integers(0, 1 << bits, lengths) / (1 << bits), chosen, seed)
 
 
 def randn(
@@ -86,8 +92,7 @@ def randn(
     """
     chosen = _float_dtype(dtype)
     lengths = _lengths(size)
-    stream = _stream(seed)
-    return _draw(lambda: generator(stream).standard_normal(lengths), chosen)
+    return _draw(lambda rng: rng.standard_normal(lengths), chosen, seed)
 
 
 def randint(
@@ -130,8 +135,7 @@ def randint(
     if not isinstance(size, tuple):
         raise type_error(size, "size", "be a tuple of ints", ValueError)
     lengths = parse_shape(size, "size")
-    stream = _stream(seed)
-    return _draw(lambda: generator(stream).integers(low, high, lengths, numpy_dtype), chosen)
+    return _draw(lambda rng: rng.integers(low, high, lengths, numpy_dtype), chosen, seed)
 
 
 def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.int64) -> Tensor:
@@ -159,8 +163,8 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.i
     check_int(n, "n", low=1)
     check_int(offset, "offset", low=0)
     chosen = dtypes.as_dtype(dtype)
-    stream = _stream(check_int(seed, "seed", low=0) or None)
-    return _draw(lambda: generator(stream).permutation(n), chosen)
+    check_int(seed, "seed", low=0)
+    return _draw(lambda rng: rng.permutation(n), chosen, seed or None)
 
 
 def uniform(
@@ -183,6 +187,7 @@ def uniform(
         A tensor of the broadcast shape.
 
     Raises:
+        TypeError: A bound is not a tensor, or both hold bools and `dtype` is float32.
         ValueError: `dtype` is another type, or a bound above is not above the smallest number.
 
     Examples:
@@ -204,14 +209,14 @@ def uniform(
             f"For 'uniform', the argument 'maxval' must be above 'minval', but got {high.tolist()} "
             f"and {low.tolist()}."
         )
-    stream = _stream(seed)
     if chosen is dtypes.int32:
-        return _draw(lambda: generator(stream).integers(low, high, lengths), chosen)
+        return _draw(lambda rng: rng.integers(low, high, lengths), chosen, seed)
+    if low.dtype == np.bool_:
+        check_numbers(maxval, "maxval")  # numpy does not subtract bools from each other
     # Rounding must not give the bound above.
     below = np.nextafter(np.float32(high), np.float32(low))
     return _draw(
-        lambda: np.minimum(low + (high - low) * generator(stream).random(lengths), below),
-        chosen,
+        lambda rng: np.minimum(low + (high - low) * rng.random(lengths), below), chosen, seed
     )
 
 
@@ -233,8 +238,7 @@ def standard_normal(shape: tuple[int, ...], seed: int | None = None) -> Tensor:
     Source: MindSpore's `mindspore.ops.standard_normal`.
     """
     lengths = parse_shape(shape, "shape")
-    stream = _stream(seed)
-    return _draw(lambda: generator(stream).standard_normal(lengths), dtypes.float32)
+    return _draw(lambda rng: rng.standard_normal(lengths), dtypes.float32, seed)
 
 
 def normal(
@@ -265,11 +269,7 @@ def normal(
     check_type(stddev, (Tensor, int, float), "stddev")
     center, width = np.asarray(mean), np.asarray(stddev)
     lengths = _broadcast_lengths(shape, center, width)
-    stream = _stream(seed)
-    return _draw(
-        lambda: center + width * generator(stream).standard_normal(lengths),
-        dtypes.float32,
-    )
+    return _draw(lambda rng: center + width * rng.standard_normal(lengths), dtypes.float32, seed)
 
 
 def dropout(
@@ -331,7 +331,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.dropout2d`.
     """
-    check_tensor(input)
     check_images(input, "input")
     check_number(p, "p", low=0.0, high=1.0)
     check_bool(training, "training")
@@ -445,9 +444,14 @@ class UniformInt(_Draw):
         return uniform(shape, minval, maxval, self._seed, dtypes.int32)
 
 
-def _draw(draw: Callable[[], AnyArray], dtype: DType) -> Tensor:
+def _draw(
+    draw: Callable[[np.random.Generator], AnyArray], dtype: DType, seed: int | None
+) -> Tensor:
+    """Return what a function draws from the stream of a seed, or from the program's stream."""
+    stream = _stream(seed)
+
     def values() -> AnyArray:
-        return np.asarray(draw(), dtype.numpy_dtype)
+        return np.asarray(draw(generator(stream)), dtype.numpy_dtype)
 
     return tensor_from_array(lambda: host_values(values))
 

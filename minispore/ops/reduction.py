@@ -13,6 +13,7 @@ from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
     Number,
     apply1,
+    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -40,7 +41,15 @@ from minispore.ops.manipulation import (
     reshape,
     squeeze,
 )
-from minispore.utils.checks import as_items, caller, check_bool, check_int, check_one_of, check_type
+from minispore.utils.checks import (
+    as_items,
+    caller,
+    check_bool,
+    check_int,
+    check_one_of,
+    check_type,
+    value_error,
+)
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -338,7 +347,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     x = as_float(input)
     check_bool(keepdim, "keepdim")
     axes = _axes_with_elements(x, dim, "dim")
-    return cast_to(apply1(rules.logsumexp, half_to_float32(x), axes, keepdim), dtype_of(x))
+    return apply1_in_float32(rules.logsumexp, x, axes, keepdim)
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -395,7 +404,7 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
     place = normalize_axis_index(axis, x.ndim, "axis")
     check_nonempty(x.shape, place)
-    return cast_to(apply1(rule, half_to_float32(x), place), dtype_of(x))
+    return apply1_in_float32(rule, x, place)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -479,10 +488,7 @@ def _with_initial(
     """Return the elements that count for a maximum or minimum, or `initial` where that does."""
     if initial is None:
         if mask is not None:
-            raise ValueError(
-                f"For '{caller()}', the argument 'initial' must be a number if 'where' is given, "
-                "but got None."
-            )
+            raise value_error(initial, "initial", "be a number if 'where' is given")
         return x
     check_type(initial, (bool, int, float), "initial")
     bounded = extremum(x, initial)
@@ -610,8 +616,7 @@ def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tenso
 
     Source: MindSpore's `mindspore.ops.cumsum`.
     """
-    check_tensor(x, "x")
-    check_numbers(x)
+    check_numbers(x, "x")
     place = normalize_axis_index(axis, x.ndim, "axis")
     result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype)
     # numpy adds small integers up in a type of its own choice.
@@ -676,8 +681,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
     Source: MindSpore's `mindspore.ops.sort`.
     """
-    check_tensor(input_x, "input_x")
-    check_numbers(input_x)
+    check_numbers(input_x, "input_x")
     place = normalize_axis_index(axis, input_x.ndim, "axis")
     check_bool(descending, "descending")
     indices = _argsort(input_x, place, descending)
@@ -705,7 +709,6 @@ def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.argsort`.
     """
-    check_tensor(input)
     check_numbers(input)
     place = normalize_axis_index(axis, input.ndim, "axis")
     check_bool(descending, "descending")
@@ -738,7 +741,6 @@ def topk(
 
     Source: MindSpore's `mindspore.ops.topk`.
     """
-    check_tensor(input)
     check_numbers(input)
     place = normalize_axis_index(-1 if dim is None else dim, input.ndim, "dim")
     check_int(k, "k", low=1, high=input.shape[place])

@@ -45,7 +45,7 @@ OF_ONE: dict[str, Function] = {
     "reshape": lambda x: np.reshape(x, (3, 2)),
     "transpose": lambda x: np.transpose(np.transpose(np.expand_dims(x, 0)), (2, 0, 1)),
     "swapaxes": lambda x: np.swapaxes(x, 0, 1),
-    "squeeze": lambda x: np.squeeze(np.reshape(x, (1, 6))),
+    "squeeze": lambda x: np.squeeze(np.reshape(x, (1, 6, 1)), (0, 2)),
     "expand_dims": lambda x: np.expand_dims(x, 1),
     "broadcast_to": lambda x: np.broadcast_to(x, (2, 2, 3)),
     "concatenate": lambda x: np.concatenate((x, np.ones((2, 3), np.float32), x * 2.0), axis=1),

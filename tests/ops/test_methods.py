@@ -137,6 +137,18 @@ def test_hook_of_a_parameter_replaces_its_gradient_until_it_is_removed(
     np.testing.assert_array_equal(gradient_by(second=False), expected[0])
 
 
+@given(removed=st.lists(st.integers(0, 2)))
+def test_handle_removes_its_hook_once_also_if_the_function_is_registered_again(
+    removed: list[int],
+) -> None:
+    weight = Parameter(Tensor(1.0))
+    handles = [weight.register_hook(ops.neg) for _ in range(3)]
+    for i in removed:
+        handles[i].remove()
+    gradient = grad(lambda x: x * weight, None, weight)(Tensor(1.0))
+    assert gradient.item() == (-1) ** (3 - len(set(removed)))
+
+
 @given(factor=st.floats(-3, 3), seed=st.integers(0, 99))
 def test_hook_replaces_the_gradient_also_in_second_derivatives(factor: float, seed: int) -> None:
     x = Tensor(np.random.default_rng(seed).normal(size=3))

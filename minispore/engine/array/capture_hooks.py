@@ -1,7 +1,7 @@
 """What the host computes again in each step: numbers, random values and decisions on data.
 
-Eager steps call these functions through to their arguments. A step that is being captured has
-`CaptureHooks`, which note the calls, so that a replay repeats them.
+In an eager step these functions only call their arguments. What captures a step notes the calls, so
+that a replay repeats them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,28 +18,28 @@ N = TypeVar("N", bound=Numbers)
 R = TypeVar("R")
 
 
-class CaptureHooks(Protocol):
-    """What captures the step of this thread."""
+class CaptureHooks:
+    """What the functions below do in an eager step; what captures a step overrides it."""
 
     def host_numbers(self, compute: Callable[[], N]) -> N:
         """Return the numbers, which a replay computes again."""
-        ...
+        return compute()
 
     def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
         """Call the function, which a replay calls again."""
-        ...
+        advance(numbers)
 
     def host_values(self, draw: Callable[[], HostArray]) -> Array:
         """Return the values, which a replay draws again."""
-        ...
+        return from_host(draw())
 
     def host_branch(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
         """Return the decision, which a replay checks."""
-        ...
+        return test(*arrays)
 
     def host_check(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check, which a replay repeats."""
-        ...
+        check(*arrays)
 
 
 class CapturedSteps(Protocol):
@@ -64,7 +64,9 @@ class CapturedSteps(Protocol):
 # Defined by a package above, which is imported when the name is first used.
 StepCache: Callable[[], CapturedSteps]
 
+# What captures the step of this thread; None in an eager step.
 current_hooks: ContextVar[CaptureHooks | None] = ContextVar("current_hooks", default=None)
+_EAGER = CaptureHooks()
 
 
 def host_numbers(compute: Callable[[], N]) -> N:
@@ -73,8 +75,7 @@ def host_numbers(compute: Callable[[], N]) -> N:
     Args:
         compute: Returns the numbers, without side effects.
     """
-    current = current_hooks.get()
-    return compute() if current is None else current.host_numbers(compute)
+    return (current_hooks.get() or _EAGER).host_numbers(compute)
 
 
 def commit_numbers(advance: Callable[[N], None], numbers: N) -> None:
@@ -84,11 +85,7 @@ def commit_numbers(advance: Callable[[N], None], numbers: N) -> None:
         advance: Its argument are the numbers of this step.
         numbers: What `host_numbers` has returned.
     """
-    current = current_hooks.get()
-    if current is None:
-        advance(numbers)
-    else:
-        current.commit_numbers(advance, numbers)
+    (current_hooks.get() or _EAGER).commit_numbers(advance, numbers)
 
 
 def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Array:
@@ -111,8 +108,7 @@ def host_branch(test: Callable[..., bool], *arrays: Array) -> bool:
         test: A function of arrays without side effects.
         *arrays: The arrays whose elements it reads.
     """
-    current = current_hooks.get()
-    return test(*arrays) if current is None else current.host_branch(test, arrays)
+    return (current_hooks.get() or _EAGER).host_branch(test, arrays)
 
 
 def host_check(check: Callable[..., None], *arrays: Array) -> None:
@@ -123,8 +119,4 @@ def host_check(check: Callable[..., None], *arrays: Array) -> None:
             name for its error.
         *arrays: The arrays whose elements it reads.
     """
-    current = current_hooks.get()
-    if current is None:
-        check(*arrays)
-    else:
-        current.host_check(check, arrays)
+    (current_hooks.get() or _EAGER).host_check(check, arrays)

@@ -219,7 +219,7 @@ def to_dlpack(x: Array, **options: object) -> "CapsuleType":
         BufferError: A stride is negative, which other libraries do not read, and a copy is not
             allowed.
     """
-    values = to_host(x) if is_host(x) else _like_numpy(x)
+    values = _like_numpy(x)
     if min(values.strides, default=0) < 0:
         if options.get("copy") is False:
             raise BufferError("An array with a negative stride is not shared without a copy.")
@@ -237,7 +237,7 @@ def dlpack_device(x: Array) -> tuple[int, int]:
         >>> dlpack_device(np.zeros(2))
         (1, 0)
     """
-    kind, number = (to_host(x) if is_host(x) else _like_numpy(x)).__dlpack_device__()
+    kind, number = _like_numpy(x).__dlpack_device__()
     return int(kind), int(number)
 
 
@@ -369,8 +369,8 @@ def ensure_owned(x: Array, *, copy: bool) -> Array:
 
 
 def _like_numpy(x: Array) -> HostArray:
-    """Return `x`, whose library gives its arrays the methods of numpy's."""
-    return cast("HostArray", x)
+    """Return an array of numpy, or one of a library that gives its arrays the same methods."""
+    return to_host(x) if is_host(x) else cast("HostArray", x)
 
 
 def _backend(target: DeviceTarget) -> DeviceNamespace[Array]:
