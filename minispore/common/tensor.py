@@ -1447,16 +1447,11 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
-def tensor_of(data: Array) -> Tensor:
+def tensor_of(data: Array | HostArray) -> Tensor:
     """Return a tensor that shares the memory of an array, on its device."""
     tensor = object.__new__(Tensor)
     tensor._data, tensor._node = data, None
     return tensor
-
-
-def host_tensor(array: HostArray) -> Tensor:
-    """Return a tensor on the host that shares the memory of `array`, for every current device."""
-    return tensor_of(array)
 
 
 from_numpy: Callable[[NDArray[np.generic]], Tensor] = Tensor.from_numpy

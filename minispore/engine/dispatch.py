@@ -494,6 +494,21 @@ def check_category(x: Variable, category: int, name: str = "input") -> None:
         )
 
 
+def check_shape(x: object, shape: Shape, name: str) -> None:
+    """Raise an error unless `x` is a tensor of a shape."""
+    found = check_tensor(x, name).shape
+    if found != shape:
+        raise ValueError(f"For '{caller()}', '{name}' must be of shape {shape}, but got {found}.")
+
+
+def shape_error(x: Variable, name: str, must: str) -> ValueError:
+    """Return the error for a tensor of a wrong shape."""
+    function, given = caller(), x.shape
+    return ValueError(
+        f"For '{function}', the argument '{name}' must {must}, but its shape is {given}."
+    )
+
+
 def promote_operands(x: T | Values, y: T | Values) -> tuple[T, T]:
     """Return both operands as variables of their common type.
 

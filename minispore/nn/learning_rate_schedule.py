@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from minispore.common.tensor import Tensor, host_tensor
+from minispore.common.tensor import Tensor, tensor_of
 from minispore.nn.cell import Cell
 from minispore.utils.checks import (
     caller,
@@ -58,7 +58,7 @@ class FormulaSchedule(LearningRateSchedule):
         if steps.dtype.kind == "f" and not np.isfinite(steps).all():
             raise type_error(global_step, "global_step", "be finite", ValueError)
         rates = [self._rate(int(step)) for step in steps.flat]
-        return host_tensor(np.array(rates, np.float32).reshape(steps.shape))
+        return tensor_of(np.array(rates, np.float32).reshape(steps.shape))
 
     def _rate(self, step: int) -> float:
         """Return the learning rate of a step."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from minispore.engine.array import Shape, is_host
-from minispore.engine.dispatch import apply1, apply2, as_float, promote_operands
+from minispore.engine.dispatch import apply1, apply2, as_float, check_shape, promote_operands
 from minispore.engine.rules import indexing, linalg, shape, unfold
 from minispore.ops._windows import (
     COLUMNS,
@@ -23,7 +23,7 @@ from minispore.ops._windows import (
     unfold_axis,
 )
 from minispore.ops.arithmetic import add
-from minispore.ops.manipulation import check_shape, pad_constant
+from minispore.ops.manipulation import pad_constant
 from minispore.utils.checks import as_items, caller, check_int, check_one_of
 
 if TYPE_CHECKING:

@@ -32,19 +32,14 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     promote_operands,
+    shape_error,
     wrap,
 )
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
 from minispore.ops._primitive import Primitive, primitive
-from minispore.ops.manipulation import (
-    INT32_MAX,
-    broadcast_to,
-    normalize_axis_index,
-    permute,
-    shape_error,
-)
+from minispore.ops.manipulation import INT32_MAX, broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
     as_items,
     as_tuple,

@@ -15,12 +15,13 @@ from minispore.engine.dispatch import (
     check_category,
     dtype_of,
     half_to_float32,
+    shape_error,
     wrap,
 )
 from minispore.ops._primitive import Primitive
 from minispore.ops._windows import as_pair
 from minispore.ops.arithmetic import add, mul, sub
-from minispore.ops.manipulation import INT32_MAX, shape_error, take_places
+from minispore.ops.manipulation import INT32_MAX, take_places
 from minispore.ops.pooling import check_images
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (

@@ -15,9 +15,11 @@ from minispore.engine.dispatch import (
     apply3,
     broadcast_error,
     check_numbers,
+    check_shape,
     check_tensor,
     dtype_of,
     promote_operands,
+    shape_error,
 )
 from minispore.engine.rules import linalg as rules
 from minispore.ops._primitive import Primitive
@@ -26,12 +28,10 @@ from minispore.ops.indexing import diagonal
 from minispore.ops.manipulation import (
     broadcast_to,
     cast_to_common_type,
-    check_shape,
     expand_dims,
     movedim,
     permute,
     reshape,
-    shape_error,
     squeeze,
     swapaxes,
 )

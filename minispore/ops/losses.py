@@ -24,6 +24,7 @@ from minispore.engine.dispatch import (
     broadcast_error,
     cast_to,
     check_numbers,
+    check_shape,
     check_tensor,
     dtype_of,
     half_to_float32,
@@ -45,7 +46,7 @@ from minispore.ops.comparison import (
 )
 from minispore.ops.elementwise import log
 from minispore.ops.indexing import indices_along, one_hot
-from minispore.ops.manipulation import check_nonempty, check_shape, permute
+from minispore.ops.manipulation import check_nonempty, permute
 from minispore.ops.reduction import mean, sum
 from minispore.utils.checks import caller, check_int, check_one_of, check_type, value_error
 from minispore.utils.warn import warn_at_caller

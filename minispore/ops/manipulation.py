@@ -920,21 +920,6 @@ def _normalize_axes(axes: Sequence[object], ndim: int, name: str) -> tuple[int, 
     return named
 
 
-def check_shape(x: object, shape: Shape, name: str) -> None:
-    """Raise an error unless `x` is a tensor of a shape."""
-    found = check_tensor(x, name).shape
-    if found != shape:
-        raise ValueError(f"For '{caller()}', '{name}' must be of shape {shape}, but got {found}.")
-
-
-def shape_error(x: Variable, name: str, must: str) -> ValueError:
-    """Return the error for a tensor of a wrong shape."""
-    function, given = caller(), x.shape
-    return ValueError(
-        f"For '{function}', the argument '{name}' must {must}, but its shape is {given}."
-    )
-
-
 def check_nonempty(shape: Shape, axes: Axis) -> None:
     """Raise ValueError if an axis to reduce has no elements, and thus no maximum."""
     if 0 not in shape:

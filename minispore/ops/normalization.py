@@ -14,6 +14,7 @@ from minispore.engine.dispatch import (
     apply3,
     as_float,
     cast_to,
+    check_shape,
     check_tensor,
     dtype_of,
     half_to_float32,
@@ -22,7 +23,7 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import normalization, shape
 from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
-from minispore.ops.manipulation import as_shape, check_shape
+from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import caller, check_bool, check_number, value_error
 
 if TYPE_CHECKING:

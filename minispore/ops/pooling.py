@@ -16,6 +16,7 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     half_to_float32,
+    shape_error,
     wrap,
 )
 from minispore.engine.rules import reduction, unfold
@@ -34,7 +35,6 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
-from minispore.ops.manipulation import shape_error
 from minispore.utils.checks import caller, check_bool, check_int, check_one_of
 
 if TYPE_CHECKING:

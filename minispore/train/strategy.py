@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from minispore.common import Parameter, Tensor
-from minispore.common.tensor import host_tensor
+from minispore.common.tensor import tensor_of
 from minispore.communication import get_group_size, get_rank
 from minispore.communication._collectives import (
     abort_unless_all_failed,
@@ -451,8 +451,8 @@ def _join(parts: Sequence[object], rows: Sequence[int]) -> Tensor | None:
     if all(array.ndim and len(array) == n for array, n in zip(arrays, rows, strict=True)):
         # Shards take rows in turn, so rows are joined in turn.
         positions = np.concatenate([np.arange(n) for n in rows])
-        return host_tensor(np.concatenate(arrays)[np.argsort(positions, kind="stable")])
+        return tensor_of(np.concatenate(arrays)[np.argsort(positions, kind="stable")])
     if all(array.size == 1 for array in arrays):
         mean = np.average([array.item() for array in arrays], weights=rows)
-        return host_tensor(np.full_like(arrays[0], mean))
+        return tensor_of(np.full_like(arrays[0], mean))
     return None

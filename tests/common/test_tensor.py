@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import minispore as ms
 from minispore import Parameter, Tensor, grad, ops
 from minispore.common.initializer import One
-from minispore.common.tensor import host_tensor, tensor
+from minispore.common.tensor import tensor, tensor_of
 from minispore.engine.array import device
 from tests.common.strategies import Arrays, arrays, float_types, number_types
 
@@ -346,7 +346,7 @@ def test_constant_operand_may_be_any_tensor_argument() -> None:
         Tensor(array),
         Tensor.from_numpy(array),
         tensor(array),
-        host_tensor(array),
+        tensor_of(array),
         Parameter(array).value(),
         Tensor(shape=2, dtype=ms.float32, init=One()),
     ]

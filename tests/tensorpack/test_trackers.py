@@ -6,6 +6,7 @@ import statistics
 import sys
 import threading
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,9 +32,27 @@ from minispore.tensorpack import (
     ThroughputTracker,
     trackers,
 )
+from minispore.tensorpack.protocol import declared_names
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint
 from tests.helpers.stub_models import Rows, make
 from tests.tensorpack.small_trainings import Clock, Passing, train_counting
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(EstimatedTimeLeft, HostMemoryTracker, MovingAverageSummary, PeakMemoryTracker),
+        ThroughputTracker,
+    ],
+)
+def test_callbacks_log_the_names_that_they_declare(kind: Callable[[], Callback]) -> None:
+    def logged(*callbacks: Callback) -> set[str]:
+        history = ScalarHistory()
+        make().train(2, Rows(), [*callbacks, history])
+        return {*history.names()}
+
+    callback = kind()
+    assert logged(callback) - logged() == {*declared_names(callback, "produces")}
 
 
 def test_graph_profiler_writes_a_chrome_trace(folder: Path) -> None:

@@ -20,7 +20,7 @@ from minispore.tensorpack import (
     triggers,
 )
 from minispore.train import Callback as TrainCallback
-from minispore.train import CheckpointConfig, EarlyStopping, Model, ModelCheckpoint
+from minispore.train import CheckpointConfig, EarlyStopping, Model, ModelCheckpoint, RunContext
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 from tests.tensorpack.recording_callbacks import (
     HOOKS,
@@ -57,6 +57,18 @@ def test_proxies_forward_what_the_callbacks_receive(
     assert outcome(lambda: train(forwarded, apis, 2, 2, fit=fit, wrap=ProxyCallback)) is ended
     for number in range(len(apis)):
         assert direct.of(number) == forwarded.of(number)
+
+
+def test_proxy_forwards_the_run_context() -> None:
+    class Modes(TrainCallback):
+        def on_train_begin(self, run_context: RunContext) -> None:
+            modes.append(run_context.original_args().mode)
+
+        on_eval_begin = on_eval_step_end = on_train_begin
+
+    modes: list[str] = []
+    make({"accuracy"}).fit(1, Rows(), Rows(4), callbacks=[ProxyCallback(Modes())])
+    assert modes == ["train", "eval", "eval"]
 
 
 def test_proxy_has_the_names_of_the_wrapped_callback() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from minispore import ops
 from minispore.common.dtype import DType, float32, int32
 from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
-from minispore.common.tensor import Tensor, host_tensor
+from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import (
     A,
     Array,
@@ -179,7 +179,7 @@ class Optimizer(Cell):
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
         """Return the learning rate of the next step, one for each parameter if groups differ."""
         rates = [
-            rate if isinstance(rate, Parameter) else host_tensor(np.array(value, np.float32))
+            rate if isinstance(rate, Parameter) else tensor_of(np.array(value, np.float32))
             for rate, value in zip(self._rates, self._current_values(self._rates), strict=True)
         ]
         return tuple(rates) if self.is_group_lr else rates[0]
@@ -462,7 +462,7 @@ class _FixedLearningRate(LearningRateSchedule):
 
 def host_parameter(values: object, dtype: DType, name: str) -> Parameter:
     """Return a parameter on the host, whatever the device, since it is read in each step."""
-    return parameter_from_memory(host_tensor(np.array(values, dtype.numpy_dtype)), name)
+    return parameter_from_memory(tensor_of(np.array(values, dtype.numpy_dtype)), name)
 
 
 def scalar_value(x: Tensor) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from minispore.common import Parameter
-from minispore.common.tensor import host_tensor
+from minispore.common.tensor import tensor_of
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint.storage import by_unique_name
 from minispore.utils.arrays import AnyArray
@@ -89,7 +89,7 @@ def load_param_into_net(
             f"For 'load_param_into_net', nothing was loaded from 'parameter_dict': {reason}."
         )
     for parameter, array in fitting:
-        parameter.set_data(host_tensor(array))  # which copies
+        parameter.set_data(tensor_of(array))  # which copies
     used = set(sources.values())
     not_loaded = [name for name in targets if name not in sources]
     return not_loaded, [name for name in parameter_dict if name not in used]

@@ -8,7 +8,7 @@ from types import NoneType
 
 from minispore.common import Parameter
 from minispore.common.parameter import parameter_from_memory
-from minispore.common.tensor import host_tensor
+from minispore.common.tensor import tensor_of
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import BackgroundCall, background
@@ -158,7 +158,7 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
 
 def _load(file: BufferedIOBase, name: str, location: Location) -> Parameter | str:
     value = load(file, name, location)
-    return value if isinstance(value, str) else parameter_from_memory(host_tensor(value), name)
+    return value if isinstance(value, str) else parameter_from_memory(tensor_of(value), name)
 
 
 @contextmanager

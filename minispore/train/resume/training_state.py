@@ -13,7 +13,7 @@ from typing import Final, NotRequired, TypedDict, TypeVar, cast, get_origin
 import numpy as np
 
 from minispore.common import Parameter, Tensor
-from minispore.common.tensor import host_tensor
+from minispore.common.tensor import tensor_of
 from minispore.engine.array import is_ndarray
 from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.utils.arrays import AnyArray
@@ -79,8 +79,8 @@ class TrainingState:
         """Return the values to write besides the parameters: `save_checkpoint`'s `append_dict`."""
         text: object = self.text
         if format == "safetensors":  # which holds no texts
-            text = host_tensor(np.frombuffer(self.text.encode(), np.uint8).copy())
-        return {ENTRY: text, **{name: host_tensor(array) for name, array in self.arrays.items()}}
+            text = tensor_of(np.frombuffer(self.text.encode(), np.uint8).copy())
+        return {ENTRY: text, **{name: tensor_of(array) for name, array in self.arrays.items()}}
 
 
 class TrainingValues(TypedDict):
