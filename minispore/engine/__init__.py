@@ -42,5 +42,5 @@ from minispore.engine.graph import is_recording as is_recording
 from minispore.engine.graph import record as record
 from minispore.engine.rules import Pullback as Pullback
 
-# An error names the function that has called one of these.
-_INTERNAL = True
+# An error in any other function of this package names the function that has called it.
+_NAMED_IN_ERRORS = ("apply_rule", "dtype_to_nptype", "dtype_to_pytype", "pytype_to_dtype")

@@ -232,7 +232,7 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         (12.0, 12.0)
     """
     if not callable(rule):
-        raise type_error(rule, "rule", "be callable", function="apply_rule")
+        raise type_error(rule, "rule", "be callable")
     if not operands:
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):

@@ -9,4 +9,4 @@
 """
 
 # An error names the function that has called one of these.
-_INTERNAL = True
+_NAMED_IN_ERRORS = ()

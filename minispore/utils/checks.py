@@ -126,7 +126,9 @@ def _public_name(frame: FrameType) -> str:
     module, code = str(frame.f_globals.get("__name__")), frame.f_code
     in_library = module.startswith("minispore.") and code.co_filename[0] != "<"  # no doctest
     package = vars(sys.modules[".".join(module.split(".")[:2])]) if in_library else {}
-    if "_INTERNAL" in package or code.co_name[0] == "<":
+    if "_NAMED_IN_ERRORS" in package:
+        return code.co_name if code.co_name in package["_NAMED_IN_ERRORS"] else ""
+    if code.co_name[0] == "<":
         return ""
     # A function that a public function has returned has its name.
     qualname = code.co_qualname.partition(".<locals>")[0] if in_library else code.co_qualname

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from importlib import import_module
+from inspect import unwrap
 from math import isnan, nan
-from types import NoneType
+from types import FunctionType, NoneType
 from typing import Literal
 
 import numpy as np
@@ -12,8 +14,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from minispore.ops import operations
 from minispore.utils.checks import (
     as_items,
+    caller,
     check_arguments,
     check_bool,
     check_int,
@@ -204,3 +208,29 @@ def scale(factor: object) -> list[float]:
 @pytest.mark.parametrize(("call", "caller"), [(scale, "scale"), (Range, "Range")])
 def test_check_names_the_calling_function(call: Callable[[object], object], caller: str) -> None:
     assert (refusal(lambda: call("2")) or "").startswith(f"TypeError: For '{caller}', the type of")
+
+
+PACKAGES = (
+    *("minispore", "amp", "communication", "dataset", "dataset.config"),
+    *("drawing", "nn", "ops", "tensorpack", "testing", "train"),
+)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_errors_of_public_functions_name_them(package: str) -> None:
+    """An error that is raised in a public function has the function's name."""
+    module = import_module("minispore" if package == "minispore" else f"minispore.{package}")
+    for name in getattr(module, "__all__", dir(module)):
+        function = unwrap(getattr(module, name))
+        # The functions of MindSpore 1.x call another one, and `zip` is one of several names.
+        if isinstance(function, FunctionType) and name not in {*dir(operations), "zip"}:
+            code = function.__code__
+            body = named.__code__.replace(
+                co_name=code.co_name, co_qualname=code.co_qualname, co_filename=code.co_filename
+            )
+            called = FunctionType(body, {**function.__globals__, "caller": caller})
+            assert called() in {name, function.__name__}, name
+
+
+def named() -> str:
+    return caller()
