@@ -198,7 +198,8 @@ class Tensor(Variable):
                 f"{type(array).__name__}."
             )
         check_unmasked(array, "For 'from_numpy', the argument 'array'")
-        dtypes.from_array_dtype(array.dtype)
+        if array.dtype not in dtypes.BY_NUMPY:
+            dtypes.from_array_dtype(array.dtype)
         # As a base-class array: numpy.matrix has a multiplication of its own.
         return tensor_of(from_host(np.asarray(array)))
 

@@ -52,7 +52,9 @@ class WindowGeometry(NamedTuple):
 
     def output_length(self, length: int) -> int:
         """Return the number of windows along an axis of a length."""
-        return (length + sum(self.padding) - self.effective_kernel_size) // self.stride + 1
+        return (
+            length + self.pad_before + self.pad_after - self.effective_kernel_size
+        ) // self.stride + 1
 
     def with_same_padding(self, length: int) -> WindowGeometry:
         """Return the geometry padded to ⌈length / stride⌉ windows, with an odd element after."""
@@ -63,7 +65,7 @@ class WindowGeometry(NamedTuple):
 
     def with_ceil_mode(self, length: int) -> WindowGeometry:
         """Return the geometry padded to one more window, if it begins inside the padded axis."""
-        room = length + sum(self.padding) - self.effective_kernel_size
+        room = length + self.pad_before + self.pad_after - self.effective_kernel_size
         count = -(-room // self.stride) + 1
         if (count - 1) * self.stride >= length + self.pad_before:
             count -= 1

@@ -45,7 +45,7 @@ from minispore.ops.comparison import (
     logical_or,
 )
 from minispore.ops.elementwise import log
-from minispore.ops.indexing import indices_along, one_hot
+from minispore.ops.indexing import one_hot
 from minispore.ops.manipulation import check_nonempty, permute
 from minispore.ops.reduction import mean, sum
 from minispore.utils.checks import caller, check_int, check_one_of, check_type, value_error
@@ -418,7 +418,11 @@ def _nll_of_probabilities(x: Tensor, targets: Tensor) -> Tensor:
 
 def _index_of_labels(labels: Tensor) -> tuple[Array, ...]:
     """Return the index of the labels' elements in an array with the classes as the last axis."""
-    return (*[indices_along(i, labels) for i in range(labels.ndim)], labels._data)
+    xp, shape = device_namespace(labels._data), labels.shape
+    index = [xp.arange(0, n, 1, dtypes.int64.numpy_dtype) for n in shape]
+    if len(shape) > 1:
+        index = [xp.reshape(x, (-1, *(1,) * (len(shape) - 1 - i))) for i, x in enumerate(index)]
+    return (*index, labels._data)
 
 
 def _weighted(targets: Tensor, x: Tensor, options: ClassificationLossOptions) -> Tensor:

@@ -24,8 +24,8 @@ np.empty((1 << 25) - (1 << 16), np.uint8)
 # arrays takes longer than the reduction. In numpy's stubs `keepdims` is a literal.
 _sum: Callable[..., HostArray] = np.add.reduce
 _divide: Callable[..., HostArray] = np.divide
-max: Callable[..., HostArray] = partial(np.maximum.reduce, axis=None)
-min: Callable[..., HostArray] = partial(np.minimum.reduce, axis=None)
+_max: Callable[..., HostArray] = np.maximum.reduce
+_min: Callable[..., HostArray] = np.minimum.reduce
 
 
 def sum(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
@@ -64,6 +64,16 @@ def is_by_columns(x: object) -> bool:
     """
     flags: Any = getattr(x, "flags", None)
     return flags is not None and bool(flags.f_contiguous and not flags.c_contiguous)
+
+
+def max(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
+    """Return the largest element over `axis`."""
+    return _max(x, axis=axis, keepdims=keepdims)
+
+
+def min(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:
+    """Return the smallest element over `axis`."""
+    return _min(x, axis=axis, keepdims=keepdims)
 
 
 def maximum(x: HostArray, y: HostArray | float, /, out: HostArray | None = None) -> HostArray:
