@@ -15,7 +15,7 @@ from hypothesis import Phase, settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What must not pass a type checker may not even be imported. The others need mutmut.
-collect_ignore = ["helpers/mutants.py", "helpers/mutant_sample.py"]
+collect_ignore = [f"helpers/{name}.py" for name in ("mutants", "mutant_sample", "mutant_stats")]
 # The files with "torch" in their names need PyTorch: the comparisons and what they share.
 WITH_TORCH = find_spec("torch") is not None
 collect_ignore_glob = [] if WITH_TORCH else ["*torch*.py"]
