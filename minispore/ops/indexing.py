@@ -676,15 +676,14 @@ def _places_along(input: Tensor, axis: int, index: Tensor, name: str) -> tuple[A
             f"but its shape is {index.shape}."
         )
     place = normalize_axis_index(axis, input.ndim, name)
-    return tuple(index._data if i == place else indices_along(i, index) for i in range(index.ndim))
+    return tuple(index._data if i == place else _indices_along(i, index) for i in range(index.ndim))
 
 
-def indices_along(axis: int, x: Tensor) -> Array:
+def _indices_along(axis: int, x: Tensor) -> Array:
     """Return the indices of `x` along an axis, in a shape that broadcasts with it."""
     xp = device_namespace(x._data)
     indices = xp.arange(0, x.shape[axis], 1, dtypes.int64.numpy_dtype)
-    following = x.ndim - 1 - axis
-    return xp.reshape(indices, (-1, *(1,) * following)) if following else indices
+    return xp.reshape(indices, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
 def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
