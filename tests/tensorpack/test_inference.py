@@ -148,13 +148,20 @@ def test_network_output_is_the_loss_without_loss_function() -> None:
         def _on_fetches(self, results: Sequence[Array]) -> None:
             sizes.append(len(results))
 
+    class Labels(Inferencer):
+        def _get_fetches(self) -> Sequence[str]:
+            return ["label"]
+
+        def _on_fetches(self, results: Sequence[Array]) -> None:
+            sizes.append(len(results[0]))
+
     sizes: list[int] = []
     history = ScalarHistory()
-    infs: list[Measures] = [ScalarStats(["loss", "output"]), Counts()]
+    infs: list[Measures] = [ScalarStats(["loss", "output"]), Counts(), Labels()]
     Model(ConstantLoss()).train(1, Batches(2), [InferenceRunner(Batches(3), infs), history])
     values = [history.get_latest(f"validation_{name}") for name in ("loss", "output")]
     assert values == [history.get_latest("loss")] * 2
-    assert sizes == [0, 0, 0]
+    assert sizes == [0, 4, 0, 4, 0, 4]
 
 
 def test_non_numeric_results_are_logged(caplog: pytest.LogCaptureFixture) -> None:
