@@ -82,6 +82,10 @@ def test_help_texts_give_the_default_of_each_option() -> None:
                 assert str(value) == default[1], (command, option)
 
 
+def test_learn_prints_the_status_by_default() -> None:
+    assert parse(["learn"]).action == "status"
+
+
 def test_the_form_of_grades_is_a_table_by_default() -> None:
     for options, form in (([], "table"), (["--json"], "json"), (["--csv"], "csv")):
         assert parse(["learn", "grade", "x", *options]).form == form
