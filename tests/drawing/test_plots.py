@@ -85,6 +85,16 @@ def test_each_point_is_drawn_to_scale_between_the_marks(
             sign = 1 if letter == "x" else -1
             for value, place in zip(scaled, places, strict=True):
                 assert place == pytest.approx(first + sign * slope * (value - low), abs=0.2)
+            # The marks of y are on the left, 4 below their lines; those of x are at the bottom.
+            edge = min(marks)[0] if letter == "y" else max(v for _, v, _ in marks)
+            for mark_h, mark_v, text in marks:
+                mark = mark_h, mark_v
+                if mark[1 - axis] == edge:
+                    value = math.log10(float(text)) if letter in log else float(text)
+                    place = mark[axis] - (4 if letter == "y" else 0)
+                    rounded = slope * 0.005 * max(1.0, abs(value))
+                    expected = first + sign * slope * (value - low)
+                    assert place == pytest.approx(expected, abs=0.2 + rounded)
     assert len(marks) >= 4
     width = float(root.attrib["viewBox"].split()[2])
     assert all(-8 <= place[0] <= width for place in actual_points)
