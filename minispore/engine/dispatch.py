@@ -503,9 +503,8 @@ def check_shape(x: object, shape: Shape, name: str) -> None:
 
 def shape_error(x: Variable, name: str, must: str) -> ValueError:
     """Return the error for a tensor of a wrong shape."""
-    function, given = caller(), x.shape
     return ValueError(
-        f"For '{function}', the argument '{name}' must {must}, but its shape is {given}."
+        f"For '{caller()}', the argument '{name}' must {must}, but its shape is {x.shape}."
     )
 
 

@@ -9,7 +9,7 @@ from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import check_tensor
+from minispore.engine.dispatch import check_tensor, shape_error
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
 from minispore.ops._windows import as_padding, as_pair
@@ -156,10 +156,7 @@ class Conv1d(_Conv):
         spread = check_int(dilation, "dilation", low=1)
         if isinstance(weight_init, Tensor):
             if weight_init.ndim != 3:
-                raise ValueError(
-                    "For 'Conv1d', the argument 'weight_init' must have 3 axes, but its shape is "
-                    f"{weight_init.shape}."
-                )
+                raise shape_error(weight_init, "weight_init", "have 3 axes")
             weight_init = ops.expand_dims(weight_init, 2)
         super().__init__(
             in_channels,
