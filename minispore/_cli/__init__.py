@@ -57,6 +57,10 @@ def _run(arguments: Arguments) -> int:
 def _perform(arguments: Arguments) -> int:
     if arguments.threads is not None:
         _set_threads(arguments.threads)
+    elif "numpy" not in sys.modules and os.environ.keys().isdisjoint(THREAD_VARIABLES):
+        # The matrices are small: several threads save little, and wait for each other where other
+        # programs run.
+        _set_threads(1)
     if arguments.command == "train":
         # These import numpy.
         from minispore._cli.training import train

@@ -168,7 +168,7 @@ def _add_threads(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=_POSITIVE,
         default=argparse.SUPPRESS,
-        help="number of threads of numpy (default: its library's choice, often all cores)",
+        help="number of threads of numpy (default: 1, or that of OPENBLAS_NUM_THREADS)",
     )
 
 

@@ -227,6 +227,17 @@ def test_threads_option_sets_the_variables_of_all_libraries(
     assert [os.environ[name] for name in THREAD_VARIABLES] == ["3"] * 5
 
 
+@pytest.mark.parametrize("name", [None, *THREAD_VARIABLES])
+def test_one_thread_is_the_default_unless_a_variable_is_set(
+    name: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delitem(sys.modules, "numpy")
+    monkeypatch.setattr(os, "environ", {} if name is None else {name: "2"})
+    monkeypatch.setattr(download, "download_mnist", Path)
+    assert main(["download", "mnist", str(tmp_path)]) == 0
+    assert os.environ == (dict.fromkeys(THREAD_VARIABLES, "1") if name is None else {name: "2"})
+
+
 def test_mode_option_sets_the_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for mode, value in (("graph", GRAPH_MODE), ("pynative", PYNATIVE_MODE)):
         assert "nowhere" in error_of(train(tmp_path / "nowhere", tmp_path, "--mode", mode), capsys)
@@ -511,19 +522,25 @@ print(status, computing, *{each["num_threads"] for each in threadpool_info()})
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by Linux")
 @pytest.mark.full
-@pytest.mark.parametrize("threads", [1, 2])
-def test_threads_option_sets_number_of_threads(digits: Path, tmp_path: Path, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("options", "variables", "threads"),
+    [
+        ([], {}, 1),
+        (["--threads=2"], {}, 2),
+        ([], {"OPENBLAS_NUM_THREADS": "2"}, 2),
+        (["--threads=1"], {"OPENBLAS_NUM_THREADS": "2"}, 1),
+    ],
+)
+def test_number_of_threads_is_that_of_the_option_or_the_variable_or_one(
+    digits: Path, tmp_path: Path, options: list[str], variables: dict[str, str], threads: int
+) -> None:
     """Compare with the number of threads that Linux counts and that numpy's library reports."""
     pytest.importorskip("threadpoolctl")
     threads = min(threads, len(os.sched_getaffinity(0)))
+    environment = {name: each for name, each in os.environ.items() if name not in THREAD_VARIABLES}
     process = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            THREADS,
-            *train(digits, tmp_path, "--epochs=1"),
-            f"--threads={threads}",
-        ],
+        [sys.executable, "-c", THREADS, *train(digits, tmp_path, "--epochs=1"), *options],
+        env=environment | variables,
         capture_output=True,
         encoding="utf-8",
         check=True,
