@@ -100,13 +100,6 @@ def package(session: nox.Session) -> None:
 
 
 @nox.session
-def zensical(session: nox.Session) -> None:
-    """Build the pages with Zensical, the successor of Material for MkDocs."""
-    session.install("-e", ".[docs]", "zensical<0.1")
-    session.run("zensical", "build", "--strict", "--clean")
-
-
-@nox.session
 def nightly(session: nox.Session) -> None:
     """Run all tests, including slow ones, with many more random examples."""
     session.install("-e", ".[full]")

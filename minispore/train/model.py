@@ -35,7 +35,7 @@ from minispore.utils.checks import (
     value_error,
 )
 from minispore.utils.tables import Table
-from minispore.utils.unsupported import missing_attribute
+from minispore.utils.unsupported import hint_keywords, missing_attribute
 from minispore.utils.warn import warn_at_caller
 
 TrainingData = DatasetLike | BatchIterable
@@ -91,6 +91,7 @@ class Model:
 
     _name_in_errors: ClassVar[str] = "{kind}.{method}"
 
+    @hint_keywords
     def __init__(
         self,
         network: Cell,
@@ -175,6 +176,7 @@ class Model:
         """The cell that `predict` calls, which is the network."""
         return self._network
 
+    @hint_keywords
     def train(
         self,
         epoch: int,
@@ -217,6 +219,7 @@ class Model:
         manager.run(context, lambda: loop.train(context, manager))
         self._warn_if_not_replayed()
 
+    @hint_keywords
     def fit(
         self,
         epoch: int,
@@ -300,6 +303,7 @@ class Model:
                     "lists all reasons."
                 )
 
+    @hint_keywords
     def eval(
         self,
         valid_dataset: TrainingData,
@@ -335,6 +339,7 @@ class Model:
             context, lambda: self._evaluate(strategy, valid_dataset, context, manager)
         )
 
+    @hint_keywords
     def predict(
         self, *predict_data: object, backend: str | None = None, config: object = None
     ) -> Tensor:

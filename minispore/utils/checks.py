@@ -16,6 +16,8 @@ from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_t
 
 import numpy as np
 
+from minispore.utils.unsupported import check_keywords
+
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
@@ -189,6 +191,7 @@ def check_arguments(cls: type[T]) -> type[T]:
 
     @wraps(init)
     def check_and_init(self: T, *args: object, **kwargs: object) -> None:
+        check_keywords(init, names, kwargs)
         for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
             hint: object = hints().get(name, object)
             if not _has_type(value, hint):

@@ -1,10 +1,14 @@
 """Names that minispore lacks: what to use instead of them, and errors that say so."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, wraps
+from inspect import signature
 from pkgutil import get_data, resolve_name
 from types import ModuleType
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def missing_name(module: ModuleType, name: str) -> "Unsupported":
@@ -31,9 +35,9 @@ def missing_name(module: ModuleType, name: str) -> "Unsupported":
     path = f"{module.__name__}.{name}"
     if advice := find_advice(path):
         return Unsupported(path, advice)
-    _, others, _, remarks = _tables()
-    use = _find(others, path)
-    explanation = f": use {use}" if use else remarks.get(module.__name__, "")
+    tables = _tables()
+    use = _find(tables.others, path)
+    explanation = f": use {use}" if use else tables.remarks.get(module.__name__, "")
     # `name` and `obj` let Python's traceback suggest a similar name.
     raise AttributeError(
         f"module '{module.__name__}' has no attribute '{name}'{explanation}", name=name, obj=module
@@ -61,13 +65,63 @@ def missing_attribute(instance: object, name: str) -> object:
         AttributeError: 'Dense' object has no attribute 'train'. Use set_train(); Model ...
     """
     if not name.startswith("_"):
-        sentences = _tables()[2]
+        sentences = _tables().attributes
         for cls in type(instance).__mro__:
             if use := sentences.get(f"{cls.__module__}.{cls.__qualname__}.{name}"):
                 message = f"'{type(instance).__name__}' object has no attribute '{name}'. {use}"
                 raise AttributeError(message, name=name, obj=instance)
     # Raises Python's error, or that of a property.
     return object.__getattribute__(instance, name)
+
+
+def hint_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function; its error for a keyword of another library says what to use instead.
+
+    Args:
+        function: A function or method.
+
+    Returns:
+        A function with the same signature.
+
+    Examples:
+        >>> from minispore import nn
+        >>> nn.SGD(nn.Dense(2, 1).trainable_params(), lr=0.1)
+        Traceback (most recent call last):
+        TypeError: SGD.__init__() got an unexpected keyword argument 'lr': use 'learning_rate'
+    """
+    names = signature(function).parameters
+
+    @wraps(function)
+    def function_with_hints(*args: P.args, **kwargs: P.kwargs) -> R:
+        check_keywords(function, names, kwargs)
+        return function(*args, **kwargs)
+
+    return function_with_hints
+
+
+def check_keywords(
+    function: Callable[..., object], names: Collection[str], keywords: Iterable[str]
+) -> None:
+    """Raise an error for a keyword that another library has in place of one of `names`.
+
+    Args:
+        function: The function that is called.
+        names: The names of its parameters.
+        keywords: Those of the call.
+
+    Raises:
+        TypeError: It is Python's for a keyword that is not expected, and says what to use.
+    """
+    for keyword in keywords:
+        if keyword not in names:
+            name = function.__qualname__
+            tables = _tables()
+            found = [repr(use) for use in tables.keywords.get(keyword, "").split() if use in names]
+            advice = f": use {' and '.join(found)}" if found else ""
+            if sentence := tables.keyword_sentences.get(f"{name.partition('.')[0]}.{keyword}"):
+                advice = f". {sentence}"
+            if advice:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{keyword}'{advice}")
 
 
 class Unsupported:
@@ -94,7 +148,8 @@ class Unsupported:
     def __getattr__(self, name: str) -> "Unsupported":
         if name.startswith("__"):
             raise AttributeError(f"{self!r} has no attribute '{name}'", name=name, obj=self)
-        return Unsupported(f"{self._path}.{name}", self._advice)
+        path = f"{self._path}.{name}"
+        return Unsupported(path, find_advice(path) or self._advice)
 
     def __repr__(self) -> str:
         return f"<unsupported '{self._path}'>"
@@ -150,7 +205,7 @@ def find_advice(path: str) -> str | None:
         'Data are not sunk to a device. Loop over dataset.create_tuple_iterator().'
         >>> find_advice("minispore.nn.Dense")
     """
-    return _find(_tables()[0], path)
+    return _find(_tables().advice, path)
 
 
 def _find(table: Mapping[str, str], path: str) -> str | None:
@@ -162,29 +217,35 @@ def _find(table: Mapping[str, str], path: str) -> str | None:
     return _find(table, ".".join(modules)) if len(modules) > 1 else None
 
 
-@cache
-def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the advice for MindSpore's names, and for those of other libraries, by their paths.
+class _Tables(NamedTuple):
+    """The tables of `unsupported.toml`, by paths of names."""
 
-    The second and third are of names in modules and in classes. The last one has a remark about all
-    other names of a module.
-    """
+    advice: dict[str, str]  # for MindSpore's names
+    others: dict[str, str]  # for names of other libraries in modules
+    attributes: dict[str, str]  # and in classes
+    keywords: dict[str, str]  # the names of parameters
+    keyword_sentences: dict[str, str]  # by class and keyword
+    remarks: dict[str, str]  # about all other names of a module
+
+
+@cache
+def _tables() -> _Tables:
     import tomllib
 
     tables = tomllib.loads((get_data("minispore.utils", "unsupported.toml") or b"").decode())
     advice = {
-        f"{module}.{name}": group["advice"]
+        f"{module}.{name}": group["advice"].replace("{name}", name)
         for group in tables["mindspore"]
         for module in group["modules"]
         for name in group["names"].split()
     }
-    others, attributes = (
+    others, attributes, sentences = (
         {
             f"{owner}.{name}": use
             for owner, names in tables[table].items()
             for name, use in names.items()
         }
-        for table in ("others", "attributes")
+        for table in ("others", "attributes", "keyword_sentences")
     )
     remarks = {module: f": {remark}" for module, remark in tables["remarks"].items()}
-    return advice, others, attributes, remarks
+    return _Tables(advice, others, attributes, tables["keywords"], sentences, remarks)

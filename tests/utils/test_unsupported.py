@@ -1,12 +1,14 @@
 """Attributes of modules: the names in `dir`, and the errors for missing names."""
 
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module, reload, resources
+from inspect import signature
 from pathlib import Path
 from pkgutil import resolve_name, walk_packages
 from types import new_class
@@ -149,6 +151,21 @@ def test_names_of_other_libraries_name_ours(module: str, name: str, use: str) ->
     assert str(e.value).endswith(f": use {use}")
 
 
+def test_names_in_the_advice_exist() -> None:
+    tables = table()
+    texts = [
+        group["advice"].replace("{name}", name)
+        for group in tables["mindspore"]
+        for name in group["names"].split()
+    ]
+    for kind in ("others", "attributes", "keyword_sentences"):
+        texts += [text for owner in tables[kind].values() for text in owner.values()]
+    pattern = r"\b(?:minispore|nn|ops|Tensor)\.\w+(?:\.\w+)*"
+    names = {name for text in texts for name in re.findall(pattern, text)}
+    assert len(names) > 100
+    assert [name for name in sorted(names) if not is_supported(name)] == []
+
+
 @pytest.mark.parametrize(
     ("path", "supported"),
     [
@@ -169,6 +186,55 @@ def test_attributes_of_an_unsupported_name_are_unsupported_but_not_special_ones(
     name = Unsupported("minispore.nn.Absent", "Use nn.Dense.")
     assert isinstance(name.method, Unsupported)
     assert not hasattr(name, "__array__")
+
+
+# Keywords.
+
+NAMES_OF_CLASSES = """
+nn.Adadelta nn.Adagrad nn.Adam nn.AdamWeightDecay nn.AdaMax nn.Momentum nn.RMSProp nn.SGD
+nn.Conv1d nn.Conv2d nn.Conv2dTranspose nn.Dense nn.Embedding nn.LeakyReLU nn.Softmax
+train.CheckpointConfig train.ModelCheckpoint train.Model
+"""
+FUNCTIONS: list[Callable[..., object]] = [
+    *(resolve_name(f"minispore.{name}") for name in NAMES_OF_CLASSES.split()),
+    *(getattr(Model(nn.Dense(2, 1)), name) for name in ("train", "fit", "eval", "predict")),
+]
+
+
+@pytest.mark.parametrize(("keyword", "uses"), table()["keywords"].items())
+def test_keyword_of_another_library_is_refused_with_the_name_here(keyword: str, uses: str) -> None:
+    refused = 0
+    for function in FUNCTIONS:
+        names = signature(function).parameters
+        found = [use for use in uses.split() if use in names]
+        if found and keyword not in names:
+            with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}': ") as e:
+                function(**{keyword: 1})
+            assert all(f"'{use}'" in str(e.value) for use in found)
+            refused += 1
+    assert refused > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "keyword", "sentence"),
+    [
+        (path, keyword, sentence)
+        for path, sentences in table()["keyword_sentences"].items()
+        for keyword, sentence in sentences.items()
+    ],
+)
+def test_keyword_without_a_name_here_is_refused_with_a_sentence(
+    path: str, keyword: str, sentence: str
+) -> None:
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}'") as e:
+        getattr(minispore.train, path)(**{keyword: 1})
+    assert str(e.value).endswith(f". {sentence}")
+
+
+def test_other_keywords_have_pythons_error() -> None:
+    for function in FUNCTIONS:
+        with pytest.raises(TypeError, match=r" 'absent'\.?$|missing 1 required"):
+            function(absent=1)
 
 
 # Attributes of classes.

@@ -25,6 +25,7 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
 )
+from minispore.utils.unsupported import hint_keywords
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["Dense", "Dropout", "Dropout2d", "Flatten", "Identity", "Pad", "Unflatten", "Upsample"]
@@ -57,6 +58,7 @@ class Dense(Cell):
     Source: MindSpore's `mindspore.nn.Dense`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         in_channels: int,

@@ -15,6 +15,7 @@ from minispore.nn.cell import Cell
 from minispore.ops._windows import as_padding, as_pair
 from minispore.ops.convolution import check_padding, conv2d_transpose_unchecked, conv2d_unchecked
 from minispore.utils.checks import caller, check_int, check_one_of, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Conv1d", "Conv2d", "Conv2dTranspose"]
 
@@ -25,6 +26,7 @@ class _Conv(Cell):
     # Whether the first axis of the kernels is that of the input's channels, not the output's.
     _transposed: ClassVar[bool] = False
 
+    @hint_keywords
     def __init__(
         self,
         in_channels: int,
@@ -135,6 +137,7 @@ class Conv1d(_Conv):
     Source: MindSpore's `mindspore.nn.Conv1d`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         in_channels: int,
@@ -275,6 +278,7 @@ class Conv2dTranspose(_Conv):
 
     _transposed: ClassVar[bool] = True
 
+    @hint_keywords
     def __init__(
         self,
         in_channels: int,

@@ -9,6 +9,7 @@ from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import init_parameter
 from minispore.nn.cell import Cell
 from minispore.utils.checks import check_int, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Embedding"]
 
@@ -40,6 +41,7 @@ class Embedding(Cell):
     Source: MindSpore's `mindspore.nn.Embedding`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         vocab_size: int,

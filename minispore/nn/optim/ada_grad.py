@@ -8,6 +8,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer
 from minispore.utils.checks import check_number, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Adagrad"]
 
@@ -43,6 +44,7 @@ class Adagrad(Optimizer):
     Source: MindSpore's `mindspore.nn.Adagrad`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

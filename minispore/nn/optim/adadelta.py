@@ -8,6 +8,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
 from minispore.utils.checks import check_number, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Adadelta"]
 
@@ -44,6 +45,7 @@ class Adadelta(Optimizer):
     Source: MindSpore's `mindspore.nn.Adadelta`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

@@ -13,6 +13,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, update_average
 from minispore.utils.checks import caller, check_bool, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Adam", "AdamWeightDecay"]
 
@@ -56,6 +57,7 @@ class Adam(Optimizer):
     Source: MindSpore's `mindspore.nn.Adam`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,
@@ -151,6 +153,7 @@ class AdamWeightDecay(Optimizer):
 
     _decouples_decay: ClassVar[bool] = True
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

@@ -11,6 +11,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.adam import check_betas
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, update_average
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["AdaMax"]
 
@@ -48,6 +49,7 @@ class AdaMax(Optimizer):
     Source: MindSpore's `mindspore.nn.AdaMax`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

@@ -9,6 +9,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter
 from minispore.utils.checks import check_number, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Momentum"]
 
@@ -44,6 +45,7 @@ class Momentum(Optimizer):
     Source: MindSpore's `mindspore.nn.Momentum`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

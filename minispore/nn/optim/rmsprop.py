@@ -8,6 +8,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
 from minispore.utils.checks import check_bool, check_number, check_positive, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["RMSProp"]
 
@@ -48,6 +49,7 @@ class RMSProp(Optimizer):
     Source: MindSpore's `mindspore.nn.RMSProp`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

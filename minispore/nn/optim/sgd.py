@@ -11,6 +11,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter
 from minispore.utils.checks import check_number, check_type
+from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["SGD"]
 
@@ -48,6 +49,7 @@ class SGD(Optimizer):
     Source: MindSpore's `mindspore.nn.SGD`.
     """
 
+    @hint_keywords
     def __init__(
         self,
         params: Parameters,

@@ -28,6 +28,7 @@ from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import caller, check_bool, check_int, check_type, is_list
+from minispore.utils.unsupported import hint_keywords
 
 _TRAINING_STATE: Final = "training_state"
 _POLICY: Final = (
@@ -112,6 +113,7 @@ class CheckpointConfig:
     remove_redundancy: bool
     format: str
 
+    @hint_keywords
     def __init__(
         self,
         save_checkpoint_steps: int | None = 1,
@@ -246,6 +248,7 @@ class ModelCheckpoint(Callback):
     _last_kept_time: float | None
     _resumed: bool
 
+    @hint_keywords
     def __init__(
         self,
         prefix: str | _Name = "CKP",
