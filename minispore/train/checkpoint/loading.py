@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
 from types import NoneType
+from typing import Final
 
 from minispore.common import Parameter
 from minispore.common.parameter import parameter_from_memory
@@ -23,6 +24,13 @@ from minispore.utils.warn import warn_at_caller
 
 Choice = Callable[[str], bool]
 Loaded = dict[str, Parameter | str]
+
+_OTHER_FORMATS: Final = {
+    b"PK\x03\x04": "a zip archive, which torch.save, Lightning, Keras and numpy.savez write",
+    b"\x80": "a pickle, which old versions of torch.save write",
+    b"\x89HDF": "an HDF5 file, which Keras writes",
+    b"\x93NUMPY": "an array of numpy.save",
+}
 
 
 def load_checkpoint(
@@ -171,12 +179,27 @@ def open_checkpoint(
         ValueError: The file is damaged, which may be noticed in the block, as a WireError.
     """
     scan = safetensors_file.scan if format_ == "safetensors" else checkpoint_file.scan
-    try:
-        with open(path, "rb", opener=open_regular_file) as file:
+    with open(path, "rb", opener=open_regular_file) as file:
+        try:
             yield file, *scan(file)
-    except WireError as error:
-        why = shortened(str(error))
-        raise ValueError(f"Failed to read the checkpoint file '{path}': {why}.") from error
+        except WireError as error:
+            file.seek(0)
+            other = _other_format(file.read(60), format_)
+            why = f"it is {other}" if other else shortened(str(error))
+            raise ValueError(f"Failed to read the checkpoint file '{path}': {why}.") from error
+
+
+def _other_format(beginning: bytes, format_: str) -> str | None:
+    """Return what the file with this beginning is, if it is of another known format."""
+    for mark, name in _OTHER_FORMATS.items():
+        if beginning.startswith(mark):
+            return f"{name}; read it with that library, and save the arrays by save_checkpoint"
+    if beginning[:1] == b"\n" or beginning[8:9] == b"{":
+        actual = "ckpt" if beginning[:1] == b"\n" else "safetensors"
+        return None if format_ == actual else f"a file of the format '{actual}'"
+    text = beginning.decode(errors="ignore")
+    is_text = "".join(text.split()).isprintable() and len(text.encode()) > len(beginning) - 4
+    return f"a text that begins with {text[:30]!r}" if is_text and text else None
 
 
 class ParamDictFuture:

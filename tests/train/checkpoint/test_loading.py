@@ -1,17 +1,20 @@
 """Loading checkpoints, also in a thread and into a network."""
 
 import os
+import pickle
 import threading
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.train.checkpoint import loading, storage
+from minispore.train.checkpoint import checkpoint_file, loading, safetensors_file, storage
 from minispore.train.checkpoint.protobuf import bytes_field, shortened, text_field
 from minispore.train.serialization import load_checkpoint, load_checkpoint_async, save_checkpoint
 from tests.train.checkpoint.test_saving import NAMES, Net, parameter
@@ -73,6 +76,50 @@ def test_error_of_damaged_file_shows_its_beginning_and_end(text: str, times: int
             load_checkpoint(path)
     reason = shortened(f"{text * times!r} has no type or no content")
     assert str(caught.value) == f"Failed to read the checkpoint file '{path}': {reason}."
+
+
+def torch_zip(file: BytesIO) -> None:
+    with ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", b"")
+
+
+def ckpt(file: BytesIO) -> None:
+    checkpoint_file.write(file, [("x", np.ones(3))])
+
+
+def safetensors(file: BytesIO) -> None:
+    safetensors_file.write(file, [("x", np.ones(3))])
+
+
+WRITERS: list[tuple[str, Callable[[BytesIO], object]]] = [
+    (r"a zip archive, which torch\.save, Lightning, .* read it with that library", torch_zip),
+    ("a zip archive", lambda file: np.savez(file, x=np.ones(3))),
+    (r"an array of numpy\.save; read it", lambda file: np.save(file, np.ones(3))),
+    (r"a pickle, which old versions of torch\.save write", lambda file: pickle.dump([1], file)),
+    ("an HDF5 file, which Keras writes", lambda file: file.write(b"\x89HDF\r\n\x1a\n")),
+    ("a text that begins with 'version 1", lambda file: file.write(b"version 1" * 9)),
+    ("a text that begins with 'é+'", lambda file: file.write(("é" * 99).encode())),
+    ("a file of the format 'ckpt'", ckpt),
+    ("a file of the format 'safetensors'", safetensors),
+]
+
+
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+@pytest.mark.parametrize(("name", "write"), WRITERS, ids=[name for name, _ in WRITERS])
+def test_error_of_a_file_of_another_format_names_the_format(
+    name: str, write: Callable[[BytesIO], object], format_: str, tmp_path: Path
+) -> None:
+    buffer = BytesIO()
+    write(buffer)
+    path = tmp_path / f"x.{format_}"
+    path.write_bytes(buffer.getvalue())
+    if name.endswith(f"'{format_}'"):
+        load_checkpoint(path, format=format_)
+        # Damaged, it is still of this format.
+        path.write_bytes(buffer.getvalue()[:-1])
+        name = "(?!a file of)"
+    with pytest.raises(ValueError, match=rf"^Failed to read .*x\.{format_}': (it is )?{name}"):
+        load_checkpoint(path, format=format_)
 
 
 def test_error_of_shrinking_file_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
