@@ -4,10 +4,15 @@
 """
 
 import gc
+import os
 import sys
 from collections.abc import Generator
 from importlib import import_module
 from pathlib import Path
+
+# Before hypothesis imports numpy. On a busy machine the threads of a matrix product wait for
+# each other, and a test takes twenty times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -83,7 +88,6 @@ STATE: dict[str, object] = {}
 
 def pytest_sessionstart() -> None:
     """Save the random state before a test module is imported: no seed is set."""
-    # Not imported above: tests/conftest.py sets environment variables before numpy is imported.
     from minispore.common.seed import get_rng_state
 
     STATE.update(get_rng_state())

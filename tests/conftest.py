@@ -10,10 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-# Before numpy is imported. On a busy machine the threads of a matrix product wait for each other,
-# and a test takes twenty times as long.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 # What must not pass a type checker may not even be imported. The others need mutmut.
 collect_ignore = [f"helpers/{name}.py" for name in ("mutants", "mutant_sample", "mutant_stats")]
 # The files with "torch" in their names need PyTorch: the comparisons and what they share.

@@ -30,6 +30,7 @@ LAYERS = {
     "amp": 8,
     "tensorpack": 8,
     "testing": 8,
+    "_hypothesis": 9,
     "_course": 9,
     "_cli": 10,
     "__main__": 11,
@@ -38,8 +39,8 @@ LAYERS = {
 # path of MindSpore's has the names of a package above.
 LAYERS_OF_MODULES = dict.fromkeys(
     (
-        *("ops.assignment", "ops.composition", "ops.creation", "ops.gradient_clipping"),
-        *("ops.gradients", "ops.properties", "ops.random", "ops.summary"),
+        *("ops.assignment", "ops.composition", "ops.creation", "ops.functional"),
+        *("ops.gradient_clipping", "ops.gradients", "ops.properties", "ops.random", "ops.summary"),
     ),
     4,
 ) | {"common.api": 7}

@@ -708,7 +708,9 @@ class Tensor(Variable):
     addmv: Final = method(linalg.addmv)
     baddbmm: Final = method(linalg.baddbmm)
 
-    def remainder(self, other: Operand | None = None, *, divisor: Operand | None = None) -> Tensor:
+    def remainder(
+        self, other: Tensor | Values | None = None, *, divisor: Tensor | Values | None = None
+    ) -> Tensor:
         """Return the remainder of the division by `other`, also called `divisor`, with its sign."""
         right = _resolve_alias(other, divisor)
         if right is None:

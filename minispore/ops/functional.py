@@ -4,6 +4,7 @@ A module of `minispore.ops` declares an operation: its `__all__` lists the funct
 other names and its 1.x primitive.
 """
 
+from minispore.common.tensor import Tensor as _Tensor
 from minispore.engine.dispatch import apply_rule as apply_rule  # noqa: PLC0414
 from minispore.ops.arithmetic import *  # noqa: F403
 from minispore.ops.assignment import *  # noqa: F403
@@ -30,3 +31,7 @@ from minispore.ops.summary import *  # noqa: F403
 # dictionary.
 _NAMES = sorted(name for name in globals() if not name.startswith("_"))
 globals()["__all__"] = _NAMES
+
+# The operations are below Tensor, which annotates them: tools evaluate the annotations.
+for _name in _NAMES:
+    getattr(globals()[_name], "__globals__", {}).setdefault("Tensor", _Tensor)

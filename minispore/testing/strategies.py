@@ -43,6 +43,7 @@ __all__ = [
     "cells",
     "datasets",
     "dtypes",
+    "repeat_to_shape",
     "scenarios",
     "shapes",
     "tensors",
@@ -149,6 +150,32 @@ def tensors(
     types = types if isinstance(types, st.SearchStrategy) else st.just(types)
     sizes = shapes() if shape is None else shape
     return types.flatmap(lambda drawn: _tensors_of_dtype(drawn, sizes, special=special))
+
+
+def repeat_to_shape(values: Sequence[int], shape: Sequence[int], dtype: DType) -> Tensor:
+    """Return a tensor whose elements repeat some values: what `st.from_type(Tensor)` builds.
+
+    Args:
+        values: Integers. A dtype with fractions has eighths of them, an unsigned one their absolute
+            values, and bools their parity.
+        shape: The shape.
+        dtype: The dtype.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> from minispore import float32
+        >>> repeat_to_shape([4, -8], (2, 2), float32).tolist()
+        [[0.5, -1.0], [0.5, -1.0]]
+    """
+    kind = dtype.numpy_dtype
+    elements = np.resize(np.array(values), tuple(shape))
+    if kind.kind == "f":
+        elements = elements / 8
+    elif kind.kind != "i":
+        elements = abs(elements) if kind.kind == "u" else elements % 2
+    return Tensor(elements.astype(kind))
 
 
 def broadcastable_tensors(

@@ -52,7 +52,7 @@ class Call(NamedTuple):
     def annotations(self) -> dict[str, object]:
         """Return the annotation of each argument that has one."""
         function: Any = self.function.__init__ if isclass(self.function) else self.function
-        return get_type_hints(getattr(function, "func", function), localns={"Tensor": Tensor})
+        return get_type_hints(getattr(function, "func", function))
 
 
 def exported(package: str) -> Iterator[tuple[str, Callable[..., object]]]:

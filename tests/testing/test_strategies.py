@@ -1,15 +1,18 @@
 """Strategies draw what was requested, and failures shrink to short programs."""
 
 from collections.abc import Callable
+from inspect import isfunction
 from pathlib import Path
 from random import Random
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from minispore import Tensor, float32, get_seed, nn
+from minispore import Parameter, Tensor, float32, get_seed, nn, ops
+from minispore._hypothesis import register
 from minispore.common.dtype import DType
 from minispore.dataset import Dataset
 from minispore.testing import EventTrace, Scenario, gradcheck
@@ -22,6 +25,33 @@ from minispore.train import Callback
 def test_dtypes_has_the_requested_categories(dtype: DType, x: Tensor) -> None:
     assert dtype.numpy_dtype.kind in "iub"
     assert x.dtype.numpy_dtype.kind == "f"
+
+
+def test_from_type_makes_tensors_once_hypothesis_has_called_the_entry_point() -> None:
+    register()
+    kinds: list[type[Tensor | DType]] = [Tensor, Parameter, DType]
+
+    @given(st.data())
+    def draw(data: st.DataObject) -> None:
+        for kind in kinds:
+            assert type(data.draw(st.from_type(kind))) is kind
+
+        def total(x: Tensor, dtype: DType) -> Tensor:
+            return x.astype(dtype).sum()
+
+        assert data.draw(st.builds(total)).shape == ()
+
+    draw()
+
+
+def test_annotations_of_tensors_and_operations_can_be_evaluated() -> None:
+    """`hypothesis write` evaluates them, as other tools do."""
+    operations = [*vars(ops).values(), *vars(Tensor).values()]
+    functions = [f for f in operations if isfunction(f) and not f.__name__.startswith("__")]
+    assert len(functions) > 300
+    for function in functions:
+        hints = get_type_hints(function)
+        assert hints.get("input", Tensor) != "Tensor"
 
 
 @given(mst.shapes(1, 2, 3, 5), mst.tensors(float32, (2, 0)), mst.tensors(shape=mst.shapes(2, 2)))
