@@ -18,12 +18,15 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
     Returns:
         An open bar, to be closed.
     """
-    # `tqdm.auto` warns in a notebook without widgets, and its bars of text fill the page.
-    in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+    in_notebook = "ipykernel" in sys.modules
+    has_widgets = in_notebook and find_spec("ipywidgets") is not None
     terminal = sys.stderr is not None and sys.stderr.isatty()  # None without standard error
-    base = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
+    base = import_module("tqdm.notebook" if has_widgets else "tqdm").tqdm
     without_thread = type("ProgressBar", (base,), {"monitor_interval": 0})
     # The thread redraws bars that adapt `miniters` to the speed of the updates: these do not.
     defaults = {"disable": not (terminal or in_notebook), "miniters": 1}
+    if in_notebook and not has_widgets:
+        # A bar of text. The notebook keeps whatever is written, and shows the standard error in red.
+        defaults |= {"file": sys.stdout, "mininterval": 1.0}
     bar: tqdm[NoReturn] = without_thread(**defaults | options)
     return bar

@@ -23,8 +23,18 @@ class Bar:
     made: list["Bar"]
 
     def __init__(
-        self, total: int, desc: str, unit: str, leave: bool, disable: bool, miniters: int
+        self,
+        total: int,
+        desc: str,
+        unit: str,
+        leave: bool,
+        disable: bool,
+        miniters: int,
+        file: object = None,
+        mininterval: float = 0.1,
     ) -> None:
+        assert (file is None) == (mininterval == 0.1)
+        self.file = file
         self.calls = [f"{desc}: {total} {unit}s"]
         self.shown = not (leave or disable)
         self.made.append(self)
@@ -50,10 +60,10 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("kernel", [True, False])
 @pytest.mark.parametrize("widgets", [True, False])
 @pytest.mark.parametrize("terminal", [True, False, None])
-def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
+def test_bar_is_shown_on_a_terminal_and_in_a_notebook(
     kernel: bool, widgets: bool, terminal: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the latter is tqdm's bar for notebooks."""
+    """With widgets it is tqdm's bar for notebooks, and otherwise text on the standard output."""
 
     class Plain(Bar):
         made: list[Bar] = []
@@ -81,7 +91,8 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
         [f"epoch {epoch}/2: 3 steps", *steps, "closed"] for epoch in (1, 2)
     ]
     assert not others
-    assert all(bar.shown == bool(terminal or (kernel and widgets)) for bar in made)
+    assert all(bar.shown == bool(terminal or kernel) for bar in made)
+    assert all((bar.file is sys.stdout) == (kernel and not widgets) for bar in made)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 4])
