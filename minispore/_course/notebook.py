@@ -7,7 +7,7 @@ from textwrap import dedent
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", flags=re.MULTILINE | re.DOTALL)
 # In a notebook `print` would show a drawing as text.
-_PRINTED_DRAWING = re.compile(r"\bprint\((?=(?:drawing\.)?draw_\w+\()")
+_PRINTED_DRAWING = re.compile(r"\bprint\((?=(?:drawing\.)?(?:draw_\w+|digit_pad)\()")
 # The last cell of a lesson's notebook.
 _EXERCISE = "minispore learn check"
 _TRAIN = """

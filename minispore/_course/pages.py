@@ -32,6 +32,7 @@ _QUOTE = re.compile(r'^```python linenums="(\d+)" title="([^"]+)"$', flags=re.MU
 _DRAWING = re.compile(
     r"<svg.*?\n<title>(.*?)</title>\n<desc>(.*?)</desc>.*?</svg>", flags=re.DOTALL
 )
+_PAGE = re.compile(r"<!doctype html>.*?<title>(.*?)</title>.*</html>", flags=re.DOTALL)
 _FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 
 
@@ -84,7 +85,7 @@ def with_quotes(page: str) -> str:
 def terminal_text(page: str) -> str:
     r"""Return a page for a terminal: with what its programs print, without the site's Markdown.
 
-    A drawing is shown as its description. The programs are run in turn, in an empty folder.
+    A drawing is shown as its description, a page as its title. The programs are run in turn, in an empty folder.
 
     Args:
         page: The Markdown text of the page, with its quotes filled in.
@@ -106,7 +107,7 @@ def terminal_text(page: str) -> str:
 
     def run(match: re.Match[str]) -> str:
         text = printed_by(match[1], f"program {next(numbers)}", namespace)
-        printed = _DRAWING.sub(_description, text).rstrip()
+        printed = _PAGE.sub(_hint, _DRAWING.sub(_description, text)).rstrip()
         return f"{match[0]}\n\n```text\n{printed}\n```" if printed else match[0]
 
     # As on the site, failing cases are printed and the same each time.
@@ -118,6 +119,12 @@ def terminal_text(page: str) -> str:
 def _description(match: re.Match[str]) -> str:
     title, description = unescape(match[1]), unescape(match[2])
     return f"[A drawing] {title}\n" + "\n".join(f"  {line}" for line in description.split(". "))
+
+
+def _hint(match: re.Match[str]) -> str:
+    return (
+        f"[A page] {unescape(match[1])}\n  Its `save` writes it to a file, which a browser opens."
+    )
 
 
 def printed_by(program: str, name: str, namespace: dict[str, object]) -> str:

@@ -5,8 +5,8 @@ structure of a network, `draw_events` the events of a run, `draw_curves` its los
 grey images, `draw_broadcast` operands of different shapes, `draw_spans` parts of a file, intervals
 of time or places in memory. They return a `Drawing`, the text of an SVG file: a notebook shows it,
 and its `save` writes it to a file. It has colours for light and dark pages. `summarize` returns a
-table of a network's layers with the shapes of their outputs, `digit_pad` a page on which one draws
-digits.
+table of a network's layers with the shapes of their outputs, `digit_pad` a `Page` on which one
+draws digits.
 """
 
 from minispore.drawing._broadcast import draw_broadcast
@@ -15,13 +15,14 @@ from minispore.drawing._curves import draw_curves
 from minispore.drawing._events import draw_events
 from minispore.drawing._graph import draw_graph
 from minispore.drawing._images import draw_images
-from minispore.drawing._pad import digit_pad
+from minispore.drawing._pad import Page, digit_pad
 from minispore.drawing._spans import Span, draw_spans
 from minispore.drawing._summary import summarize
 from minispore.drawing._svg import Drawing
 
 __all__ = [
     "Drawing",
+    "Page",
     "Span",
     "digit_pad",
     "draw_broadcast",

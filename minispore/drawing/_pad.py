@@ -2,12 +2,16 @@
 
 import base64
 import json
+import os
 from collections.abc import Sequence
+from html import escape
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from minispore.utils.atomic import atomic_write
 
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Draw a digit</title><style>
@@ -117,7 +121,33 @@ if (window.frameElement) { onresize = fit; fit(); }
 """
 
 
-def digit_pad(weights: Sequence[npt.ArrayLike]) -> str:
+class Page(str):
+    """The text of an HTML page, which a notebook shows in a frame.
+
+    Examples:
+        >>> Page("<p>")._repr_html_()
+        '<iframe width="100%" height="320" srcdoc="&lt;p&gt;"></iframe>'
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f'<iframe width="100%" height="320" srcdoc="{escape(self)}"></iframe>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which a browser opens.
+
+        Args:
+            path: The file, which should end in ".html".
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        with atomic_write(path) as file:
+            file.write(self.encode())
+
+
+def digit_pad(weights: Sequence[npt.ArrayLike]) -> Page:
     """Return an HTML page on which one draws a digit, and a network gives its probabilities.
 
     The page needs neither Python nor a network connection. It moves and scales the drawing as
@@ -148,7 +178,7 @@ def digit_pad(weights: Sequence[npt.ArrayLike]) -> str:
             "For 'digit_pad', the argument 'weights' must have the shapes (784, n), (n,), …, "
             f"(m, 10), (10,), but got {', '.join(map(str, shapes)) or 'none'}."
         )
-    return _PAGE.replace("LAYERS", json.dumps([_rounded(array) for array in arrays]))
+    return Page(_PAGE.replace("LAYERS", json.dumps([_rounded(array) for array in arrays])))
 
 
 def _rounded(array: npt.NDArray[np.float64]) -> dict[str, object]:

@@ -24,9 +24,9 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
     base = import_module("tqdm.notebook" if has_widgets else "tqdm").tqdm
     without_thread = type("ProgressBar", (base,), {"monitor_interval": 0})
     # The thread redraws bars that adapt `miniters` to the speed of the updates: these do not.
-    defaults = {"disable": not (terminal or in_notebook), "miniters": 1}
+    defaults: dict[str, object] = {"disable": not (terminal or in_notebook), "miniters": 1}
     if in_notebook and not has_widgets:
-        # A bar of text. The notebook keeps whatever is written, and shows the standard error in red.
+        # A bar of text; the notebook keeps all that is written, and shows standard error in red.
         defaults |= {"file": sys.stdout, "mininterval": 1.0}
     bar: tqdm[NoReturn] = without_thread(**defaults | options)
     return bar

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from minispore import nn
 from minispore._course import commands, lessons
+from minispore._course.notebook import notebook
 from minispore._course.pages import page_text, terminal_text
 from minispore._course.source import lines_of
 from minispore.drawing import draw_cell
@@ -168,6 +169,13 @@ def test_read_describes_a_drawing() -> None:
     title, description = re.findall(r"<(?:title|desc)>(.*?)<", drawing)[:2]
     expected = [f"[A drawing] {title}", *(f"  {part}" for part in description.split(". ")), "```"]
     assert drawn.splitlines() == [line.replace("&gt;", ">") for line in expected]
+
+
+def test_read_shows_the_title_of_a_printed_page_and_the_notebook_the_page() -> None:
+    text = commands.read(0, "en")
+    assert "\n[A page] Draw a digit\n  Its `save` writes it to a file, " in text
+    assert max(map(len, text.splitlines())) < 300
+    assert "display(drawing.digit_pad(" in notebook(page_text(0))
 
 
 @pytest.mark.parametrize(

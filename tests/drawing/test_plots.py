@@ -4,7 +4,9 @@ import base64
 import json
 import math
 import re
+from html import unescape
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -236,6 +238,13 @@ def test_pad_has_the_weights_rounded_to_eight_bits(weights: tuple[Float64Array, 
     for weight, held in zip(weights, json.loads(text), strict=True):
         data = np.frombuffer(base64.b64decode(held["data"]), np.int8).reshape(held["shape"])
         assert np.all(np.abs(data * held["scale"] - weight) <= np.abs(weight).max() / 250)
+
+
+def test_page_is_shown_in_a_frame_and_saved(tmp_path: Path) -> None:
+    page = digit_pad([np.zeros((784, 10)), np.zeros(10)])
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text("utf-8") == page
+    assert unescape(page._repr_html_().partition('srcdoc="')[2].partition('"')[0]) == page
 
 
 INVALID = """
