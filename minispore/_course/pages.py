@@ -85,7 +85,8 @@ def with_quotes(page: str) -> str:
 def terminal_text(page: str) -> str:
     r"""Return a page for a terminal: with what its programs print, without the site's Markdown.
 
-    A drawing is shown as its description, a page as its title. The programs are run in turn, in an empty folder.
+    A drawing is shown as its description, a page as its title. The programs are run in turn, in an
+    empty folder.
 
     Args:
         page: The Markdown text of the page, with its quotes filled in.
