@@ -104,8 +104,10 @@ class Run:
                 return [*events[: i + 1], LoopEvent("on_train_end")]
         return events
 
-    def observed_events(self, work: ModuleType, format_event: EventFormatter) -> list[str]:
-        """Run the learner's loop and return its events."""
+    def observe(
+        self, work: ModuleType, format_event: EventFormatter
+    ) -> tuple[list[str], Exception | None]:
+        """Run the learner's loop; return its events, and the error that has ended it."""
         observed = list[str]()
         count = 0
         network = _Network(lambda: observed.append(format_event(NETWORK, params)))
@@ -146,8 +148,11 @@ class Run:
 
         hooks = {event: hook(event) for event in EVENTS if "train" in event}
         callbacks = CallbackManager(LambdaCallback(**hooks))
-        work.train(context, callbacks, *([validate] if self.validates else []))
-        return observed
+        try:
+            work.train(context, callbacks, *([validate] if self.validates else []))
+        except Exception as error:
+            return observed, error
+        return observed, None
 
 
 class _Network(nn.Cell):

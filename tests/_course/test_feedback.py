@@ -31,8 +31,10 @@ from minispore.engine.array import Shape, is_host, namespace
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
 from minispore.graph import program
 from minispore.nn import cell
-from minispore.train import RunContext
+from minispore.train import Callback, RunContext
 from minispore.train.checkpoint.protobuf import WireError
+from minispore.train.protocol.callback import CallbackManager
+from minispore.train.protocol.dataset import EpochIterator
 from minispore.train.protocol.outputs import first_output
 from minispore.train.summary import tfrecord
 
@@ -204,6 +206,26 @@ def visit_few(seeds: Anything, edges: Anything) -> object:
         return edges(node)
 
     return backward.backward_pass(seeds, counted)
+
+
+@mistake(8, "train", "after on_train_epoch_end your loop emitted on_train_epoch_begin, but on_tr")
+def stop_only_the_epoch(context: RunContext, callbacks: CallbackManager, *_: object) -> None:
+    params = context.original_args()
+    data = EpochIterator(params.train_dataset, params.epoch_num)
+    callbacks.emit(Callback.on_train_begin, context)
+    for done, batches in data:
+        params.cur_epoch_num = params.initial_epoch + done + 1
+        callbacks.emit(Callback.on_train_epoch_begin, context)
+        for batch in batches:
+            params.cur_step_num += 1
+            params.train_dataset_element = batch
+            callbacks.emit(Callback.on_train_step_begin, context)
+            params.net_outputs = params.train_network.set_train()(*batch)
+            callbacks.emit(Callback.on_train_step_end, context)
+            if context.get_stop_requested():
+                break
+        callbacks.emit(Callback.on_train_epoch_end, context)
+    callbacks.emit(Callback.on_train_end, context)
 
 
 @mistake(13, "encode_record", "but bytes were expected")

@@ -7,18 +7,25 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, format_value
-from minispore._course.loop_simulation import NETWORK, VALIDATION, Run
+from minispore._course.loop_simulation import NETWORK, VALIDATION, EventFormatter, Run
 from minispore.common import Tensor
 from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.utils.checks import is_list
 
 
-def _compare(actual: list[str], expected: list[str]) -> None:
+def _compare(
+    work: ModuleType, case: Run, format_event: EventFormatter, expected: list[str]
+) -> None:
     """Compare observed and expected events.
 
     Raises:
         WrongResult: They differ; the message names the first difference.
+        Exception: The learner's loop has raised it after the expected events.
     """
+    actual, error = case.observe(work, format_event)
+    # An event too many explains what has failed after it.
+    if error is not None and actual == expected[: len(actual)]:
+        raise error
     if actual == expected:
         return
     # The number of equal events at the start.
@@ -32,8 +39,8 @@ def _compare(actual: list[str], expected: list[str]) -> None:
 
 
 def _order_is_correct(work: ModuleType, case: Run) -> None:
-    actual = case.observed_events(work, lambda name, _: name)
-    _compare(actual, [event.name for event in case.expected_events()])
+    expected = [event.name for event in case.expected_events()]
+    _compare(work, case, lambda name, _: name, expected)
 
 
 def _counts_are_correct(work: ModuleType, case: Run) -> None:
@@ -44,9 +51,7 @@ def _counts_are_correct(work: ModuleType, case: Run) -> None:
         epoch, step = params.get("cur_epoch_num"), params.get("cur_step_num")
         return f"{name} of epoch {epoch}{f', step {step}' if inside else ''}"
 
-    _compare(
-        case.observed_events(work, format_event), [str(event) for event in case.expected_events()]
-    )
+    _compare(work, case, format_event, [str(event) for event in case.expected_events()])
 
 
 def _params_are_correct(work: ModuleType, case: Run) -> None:
@@ -66,7 +71,7 @@ def _params_are_correct(work: ModuleType, case: Run) -> None:
         if event.name == "on_train_step_end":
             text += f" and the output {10 * batch}"
         expected.append(text)
-    _compare(case.observed_events(work, format_event), expected)
+    _compare(work, case, format_event, expected)
 
 
 def _number(value: object) -> str:
@@ -85,10 +90,8 @@ def _mode_is_correct(work: ModuleType, case: Run) -> None:
         return f"{name} in {'training' if params.network.training else 'evaluation'} mode"
 
     names = [event.name for event in case.expected_events()]
-    _compare(
-        case.observed_events(work, format_event),
-        [f"{name} in training mode" if name == NETWORK else name for name in names],
-    )
+    expected = [f"{name} in training mode" if name == NETWORK else name for name in names]
+    _compare(work, case, format_event, expected)
 
 
 def _results_are_correct(work: ModuleType, case: Run) -> None:
@@ -101,7 +104,7 @@ def _results_are_correct(work: ModuleType, case: Run) -> None:
     for i, name in enumerate(expected):
         if i and expected[i - 1] == VALIDATION:
             expected[i] = f"{name} with results"
-    _compare(case.observed_events(work, format_event), expected)
+    _compare(work, case, format_event, expected)
 
 
 _NEVER = st.just(False)
