@@ -5,7 +5,7 @@ from typing import NoReturn, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, float16, float32, grad, nn, ops, value_and_grad
@@ -114,6 +114,28 @@ def test_gradients_of_tensor_as_argument_and_weight(number: int) -> None:
 
     parts, _ = value_and_grad(outer)(scalar(number))
     assert [float(part) for part in parts] == [number, number]
+
+
+@given(st.integers(-8, 8))
+def test_one_tensor_as_two_arguments_has_two_gradients(number: int) -> None:
+    x = scalar(number)
+    gradients = grad(lambda a, b: a * a * b, (0, 1))(x, x)
+    assert [float(gradient) for gradient in gradients] == [2 * number**2, number**2]
+
+
+@given(st.integers(0, 5), st.slices(5))
+@example(5, slice(None, None, -1))
+def test_slice_with_a_negative_step_has_its_gradient(size: int, part: slice) -> None:
+    part = slice(part.start, part.stop, -abs(part.step or 1))
+    weights = np.arange(1.0, len(np.ones(size)[part]) + 1)
+    expected = np.zeros(size)
+    expected[part] = weights
+
+    def weighted(x: Tensor) -> Tensor:
+        return (x[part] * Tensor(weights)).sum()
+
+    gradient = grad(weighted)(Tensor(np.ones(size)))
+    assert gradient.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("make", [Parameter, Tensor])

@@ -278,7 +278,8 @@ class TrainOneStepCell(Cell):
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "
-                f"{loss.shape}. A loss function with a 'reduction' makes it one with 'mean'."
+                f"{loss.shape}. With reduction='sum', a loss function has the "
+                "gradients that MindSpore computes of such a loss; 'mean' is usual."
             )
         return (loss, gradients) if reducer is None else reducer.reduce_step(loss, gradients, rows)
 

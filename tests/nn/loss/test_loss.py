@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, float32, int32, nn, ops
+from minispore.engine.dtypes import DTYPES, INTEGER, DType
 from tests.helpers.floats import Floats, floats
 
 Reduction = Literal["mean", "sum", "none"]
@@ -121,6 +122,12 @@ def test_bce_of_certain_predictions() -> None:
 def test_cross_entropy_of_one_sample(label: Tensor, expected: float) -> None:
     loss = nn.CrossEntropyLoss()(Tensor([1.0, 2.0, 3.0]), label)
     assert float(loss) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype.category is INTEGER])
+def test_labels_may_be_of_any_integer_type(dtype: DType) -> None:
+    loss = nn.CrossEntropyLoss()(Tensor([[1.0, 2.0, 3.0]]), Tensor([1], dtype))
+    assert float(loss) == pytest.approx(1.4076054)
 
 
 def test_hinge_embedding_loss_does_not_count_the_label_0() -> None:

@@ -156,6 +156,20 @@ def test_non_scalar_loss_raises_before_the_update() -> None:
     assert network.weight.tolist() == [[1, 1]]
 
 
+def test_gradients_of_a_summed_loss_are_those_of_its_elements() -> None:
+    """As MindSpore's, of a loss that is not reduced: the pullback of ones."""
+    logits, labels = Tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]]), Tensor([0, 1, 1], ms.int32)
+    summed, each = (
+        nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction=reduction)
+        for reduction in ("sum", "none")
+    )
+    gradient = ms.grad(summed)(logits, labels)
+    for row in range(3):
+        part = slice(row, row + 1)
+        expected = ms.grad(lambda x, y: each(x, y)[0])(logits[part], labels[part])
+        assert gradient[part].asnumpy() == pytest.approx(expected.asnumpy())
+
+
 def test_deep_copy_trains_its_own_network() -> None:
     train = step()
     twin = copy.deepcopy(train)

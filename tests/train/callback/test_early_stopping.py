@@ -6,14 +6,14 @@ from io import StringIO
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, nn
 from minispore.train import EarlyStopping, Model, RunContext
 from minispore.train.callback import Callback
 from tests.helpers.callback_driver import epoch, run_context, weight, weight_of
-from tests.helpers.stub_models import Rows, make
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 
 
 class Weights(Callback):
@@ -67,6 +67,14 @@ def test_stops_after_so_many_epochs_without_improvement(patience: int) -> None:
         model.train(99, Rows(), stopping)
     assert stopping.stopped_epoch == 1 + max(patience, 1)
     assert screen.getvalue() == f"Epoch {stopping.stopped_epoch:05}: early stopping\n"
+
+
+@given(st.integers(1, 4), st.sampled_from([0.0, 1.0, -2.0]))
+@example(2, 0.0)
+def test_constant_loss_stops(patience: int, loss: float) -> None:
+    stopping = EarlyStopping("loss", patience=patience)
+    Model(ConstantLoss(loss)).train(9, Batches(1), stopping)
+    assert stopping.stopped_epoch == 1 + patience
 
 
 def test_parameters_without_best_weight_are_unchanged() -> None:
