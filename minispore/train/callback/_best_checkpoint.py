@@ -34,7 +34,8 @@ class BestCheckpoint(Callback):
     Args:
         monitor: "loss" for the training loss; in `Model.fit` also "eval_loss" and the names of the
             metrics.
-        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        mode: Whether "min" or "max" is better; "auto" decides by the name, and
+            warns of one that it does not know.
         top_k: The number of files to keep.
         prefix: The beginning of the file names.
         directory: The folder, created if it does not exist; by default the current one.

@@ -20,7 +20,8 @@ class EarlyStopping(StatefulMixin, Callback):
         patience: The number of consecutive epochs without improvement after which training stops;
             0 has the same effect as 1.
         verbose: Whether to print a line when training stops and when weights are restored.
-        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        mode: Whether "min" or "max" is better; "auto" decides by the name, and
+            warns of one that it does not know.
         baseline: If given, only improvements that are also better than this reset the waiting.
         restore_best_weights: Whether to restore the parameters of the best epoch when training
             ends, for whatever reason. The state of the optimizer is not restored. The weights are

@@ -28,7 +28,8 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
         patience: The number of consecutive epochs without improvement after which the learning
             rate is reduced; 0 has the same effect as 1.
         verbose: Whether to print a line for each reduction.
-        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        mode: Whether "min" or "max" is better; "auto" decides by the name, and
+            warns of one that it does not know.
         min_delta: The minimum change of the value that counts as an improvement.
         cooldown: The number of epochs after a reduction until waiting starts again; 0 and 1 both
             mean that it starts with the next epoch.

@@ -8,9 +8,21 @@ from minispore.common import Tensor
 from minispore.train.protocol.callback import InternalCallbackParam, RunContext
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.utils.checks import caller, check_number, check_one_of, check_type
+from minispore.utils.warn import warn_at_caller
 
-# Words in the names of metrics for which smaller is better.
-_SMALLER_IS_BETTER = {"distance", "err", "error", "loss", "mae", "mse", "perplexity", "rmse"}
+# Words in the names of metrics for which smaller is better, and for which greater is.
+_SMALLER_IS_BETTER = {
+    "bce", "brier", "ce", "cer", "cost", "crossentropy", "deviance", "distance", "divergence",
+    "eer", "entropy", "err", "error", "fid", "hinge", "kl", "kld", "kldivergence", "logloss",
+    "loss", "mae", "mape", "medae", "mse", "msle", "nll", "perplexity", "ppl", "regret",
+    "rmse", "rmsle", "smape", "wer",
+}  # fmt: skip
+_GREATER_IS_BETTER = {
+    "acc", "accuracy", "ap", "auc", "auroc", "bleu", "correlation", "dice", "f", "fbeta",
+    "iou", "jaccard", "kappa", "likelihood", "map", "mcc", "miou", "mrr", "ndcg", "precision",
+    "psnr", "r", "recall", "reward", "roc", "rouge", "sensitivity", "similarity",
+    "specificity", "ssim", "top", "topk",
+}  # fmt: skip
 
 
 class MonitoredMetric:
@@ -19,7 +31,8 @@ class MonitoredMetric:
     Args:
         monitor: The name of the value: "loss" for the training's loss, or a result of the
             evaluation of `Model.fit`: "eval_loss" or a metric.
-        mode: "min", "max", or "auto" to infer the direction from the name.
+        mode: "min", "max", or "auto" to infer the direction from the words of the name; a warning
+            says if they are not known, and "max" is taken.
         min_delta: The minimum difference of an improvement; its sign is ignored.
 
     Attributes:
@@ -43,8 +56,7 @@ class MonitoredMetric:
         check_one_of(mode, ("auto", "min", "max"), "mode")
         self.min_delta: float = abs(check_number(min_delta, "min_delta"))
         if mode == "auto":
-            smaller = _SMALLER_IS_BETTER.intersection(re.split(r"[^a-z]+", monitor.lower()))
-            mode = "min" if smaller else "max"
+            mode = _direction(monitor)
         self.mode: str = mode
         self.worst: float = float("inf") if mode == "min" else float("-inf")
 
@@ -99,6 +111,20 @@ class MonitoredMetric:
                 f"but {self.name!r} is {value!r}."
             )
         return float(array.item())
+
+
+def _direction(monitor: str) -> str:
+    """Return "min" or "max" by the words of a name, such as `val_mse` or `neg_log_loss`."""
+    # Without the numbers in `acc5` and `f1`.
+    words = set(re.split(r"[^a-z]+", monitor.lower()))
+    smaller = bool(words & _SMALLER_IS_BETTER)
+    if not smaller and not words & _GREATER_IS_BETTER:
+        warn_at_caller(
+            f"For '{caller()}', whether smaller or greater is better is not known of the "
+            f"'monitor' {monitor!r}: greater is taken as better. Set 'mode' to 'min' or 'max'."
+        )
+        return "max"
+    return "min" if smaller != bool(words & {"neg", "negative"}) else "max"
 
 
 def _loss(params: InternalCallbackParam) -> object:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -60,20 +61,40 @@ def test_every_number_and_no_nan_improves_on_the_worst(
     assert not metric.is_improvement(metric.worst, value)
 
 
-SMALLER = ["loss", "mse", "mae", "perplexity", "rmse", "error", "err", "distance"]
-OTHERS = ["accuracy", "F1", "precision", "auc", "x", "lossless", "1"]
-cases = st.sampled_from([str.lower, str.upper, str.title])
+SMALLER = [
+    "loss", "mse", "mae", "perplexity", "rmse", "error", "err", "distance", "nll", "hinge",
+    "cross_entropy", "crossentropy", "kl_divergence", "logloss", "mape",
+    "negative_log_likelihood", "mse2", "accuracy_loss",
+]  # fmt: skip
+GREATER = [
+    "accuracy", "acc", "acc1", "F1", "precision", "recall", "auc", "top_1_accuracy", "dice",
+    "r2", "mAP", "iou", "bleu_score", "log_likelihood", "cosine_similarity",
+    "occlusion_sensitivity", "neg_mean_squared_error",
+]  # fmt: skip
+UNKNOWN = ["x", "lossless", "1", "value", "score", "quality", "valacc"]
+PREFIXES = st.sampled_from(["", "val_", "eval_", "train/", "best "])
+CASES = st.sampled_from([str, str.upper, str.title])
 
 
-@given(st.lists(st.sampled_from(OTHERS + SMALLER), min_size=1), st.sampled_from("_ -./"), cases)
-@example(["top_1_accuracy"], "_", str.lower)
-@example(["val", "mae"], "_", str.lower)
-def test_auto_mode_is_min_where_a_word_of_the_name_is_an_error(
-    words: list[str], separator: str, case: "type[str]"
+@pytest.mark.parametrize("monitor", MONITORS)
+@given(st.sampled_from(SMALLER + GREATER + UNKNOWN), PREFIXES, CASES, modes | st.just("auto"))
+@example("nll", "val_", str, "auto")
+@example("value", "", str, "auto")
+@example("value", "", str, "max")
+def test_direction_is_known_by_the_name_or_a_warning_says_that_it_is_not(
+    monitor: type[EarlyStopping], name: str, prefix: str, case: "type[str]", mode: str
 ) -> None:
-    name = case(separator.join(words))
-    expected = "min" if {*words} & {*SMALLER} else "max"
-    assert MonitoredMetric(name, "auto").mode == expected
+    full = prefix + case(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        monitored = monitor(full, mode=mode)._monitored
+    assert monitored.mode == (mode if mode != "auto" else "min" if name in SMALLER else "max")
+    message = (
+        f"For '{monitor.__name__}', whether smaller or greater is better is not known of the "
+        f"'monitor' {full!r}: greater is taken as better. Set 'mode' to 'min' or 'max'."
+    )
+    warned = [(str(warning.message), warning.filename) for warning in caught]
+    assert warned == [(message, __file__)] * (mode == "auto" and name in UNKNOWN)
 
 
 @given(st.floats(width=32, allow_nan=False))
@@ -113,7 +134,7 @@ def test_value_that_is_no_single_number_raises(
 ) -> None:
     context = run_context(cur_epoch_num=1, metrics={"value": result})
     with pytest.raises(ValueError, match="'monitor' must be a single number, but 'value' is") as e:
-        make_callback("value").on_train_epoch_end(context)
+        make_callback("value", mode="max").on_train_epoch_end(context)
     assert str(e.value).startswith(f"For '{make_callback.__name__}', ")
 
 
@@ -160,7 +181,7 @@ def test_unknown_monitor_raises_before_first_step(
 ) -> None:
     steps = Steps()
     with pytest.raises(ValueError, match=f"(?m)'monitor' must be one of .*{re.escape(message)}$"):
-        make({"accuracy"}).fit(3, Rows(), Rows(), callbacks=[steps, monitor(name)])
+        make({"accuracy"}).fit(3, Rows(), Rows(), callbacks=[steps, monitor(name, mode="max")])
     assert steps.count == 0
     # A custom loop does not say before what it measures.
     context = run_context(cur_epoch_num=1, metrics={"other": 1.0})
@@ -168,7 +189,7 @@ def test_unknown_monitor_raises_before_first_step(
         f"^For '{monitor.__name__}', the argument 'monitor' must be one of .*'loss', 'other', b"
     )
     with pytest.raises(ValueError, match=message):
-        monitor(name).on_train_epoch_end(context)
+        monitor(name, mode="max").on_train_epoch_end(context)
 
 
 def test_eval_loss_requires_loss_output() -> None:
@@ -179,6 +200,6 @@ def test_eval_loss_requires_loss_output() -> None:
 
 def test_early_stop_finishes_training() -> None:
     context = run_context(cur_epoch_num=1, metrics={"value": math.nan})
-    EarlyStopping("value", patience=1).on_train_epoch_end(context)
+    EarlyStopping("value", patience=1, mode="max").on_train_epoch_end(context)
     assert context.get_stop_requested()
     assert not context.is_interrupted()
