@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from minispore.common import Tensor
 from minispore.nn import Cell, Optimizer
+from minispore.nn.cell import evaluation_mode
 from minispore.ops.summary import summary_subscribers
 from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
@@ -331,7 +332,7 @@ class Trainer:
         def predict(*inputs: Array | Tensor) -> list[Array]:
             if len(inputs) != len(input_names):
                 raise TypeError(f"The inputs must be {list(input_names)}, but got {len(inputs)}.")
-            with evaluation_mode(network) as arrays:
+            with evaluation_summaries(network) as arrays:
                 output = first_output(network(*map(Tensor, inputs)))
             if (array := as_array(output)) is not None:
                 arrays["output"] = array
@@ -420,7 +421,7 @@ class Trainer:
 
 
 @contextmanager
-def evaluation_mode(network: Cell) -> Generator[dict[str, Array], None, None]:
+def evaluation_summaries(network: Cell) -> Generator[dict[str, Array], None, None]:
     """Set a network to evaluation, and collect what its summaries emit, by their names.
 
     Those who subscribed to the training's summaries do not receive them.
@@ -430,13 +431,12 @@ def evaluation_mode(network: Cell) -> Generator[dict[str, Array], None, None]:
     def on_summary(kind: str, name: str, array: Array) -> None:
         summaries[name] = array
 
-    was_training, subscribers = network.training, summary_subscribers()
+    subscribers = summary_subscribers()
     others, subscribers[:] = list(subscribers), [on_summary]
-    network.set_train(mode=False)
     try:
-        yield summaries
+        with evaluation_mode(network):
+            yield summaries
     finally:
-        network.set_train(mode=was_training)
         subscribers[:] = others
 
 

@@ -362,10 +362,10 @@ class Model:
         ]
         for item in inputs:
             check_type(item, types, "predict_data")
-        self._network.set_train(mode=False)
-        if not is_graph_mode():
-            return self._network(*inputs)
-        return steps_of(self).run(self._network, tuple(inputs))
+        with loop.evaluating(self._network):
+            if not is_graph_mode():
+                return self._network(*inputs)
+            return steps_of(self).run(self._network, tuple(inputs))
 
     def build(
         self,
@@ -469,7 +469,6 @@ class Model:
     ) -> dict[str, Any]:
         network = self._eval_network
         assert network is not None
-        network.set_train(mode=False)
         params = context.original_args()
         params.update(
             mode="eval",
@@ -479,7 +478,8 @@ class Model:
             valid_dataset=dataset,
         )
         metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
-        return loop.evaluate(context, manager, metrics)
+        with loop.evaluating(network):
+            return loop.evaluate(context, manager, metrics)
 
     def _check_metrics(self) -> None:
         if not self._metrics:

@@ -68,8 +68,9 @@ class CheckpointConfig:
         enc_key: Must be None: encryption is not supported.
         enc_mode: Accepted for compatibility; has no effect without a key.
         exception_save: Whether to save when an exception, including KeyboardInterrupt, ends the
-            training. The name of that file ends with `_breakpoint`. It has no training state, since
-            an exception may be raised in the middle of a step.
+            training. The name of that file ends with `_breakpoint`, and has the step 0 if there was
+            none in the epoch. It has no training state, since an exception may be raised in the
+            middle of a step.
         crc_check: Whether files end with a checksum.
         remove_redundancy: Accepted for compatibility; has no effect.
         format: "ckpt" or "safetensors".
@@ -330,8 +331,8 @@ class ModelCheckpoint(Callback):
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Save the current parameters if the policy requires it."""
         params = run_context.original_args()
-        if self._config.exception_save and params.get("cur_step_num"):
-            self._write(params, f"{self._name(params)}_breakpoint")
+        if self._config.exception_save and "train_network" in params:  # not in an evaluation alone
+            self._write(params, f"{self._breakpoint_name(params)}_breakpoint")
         if self._config.async_save:
             wait_for_saves()
 
@@ -467,6 +468,15 @@ class ModelCheckpoint(Callback):
         epoch = params.cur_epoch_num - (current // params.batch_num - step // params.batch_num)
         return f"{self._prefix}-{epoch}_{step % params.batch_num + 1}"
 
+    def _breakpoint_name(self, params: InternalCallbackParam) -> str:
+        """Return the file name at an exception, which may be raised before the epoch's steps."""
+        epoch = params.get("cur_epoch_num", 0)
+        size = params.train_dataset.get_dataset_size() if "train_dataset" in params else 0
+        before = size * max(0, epoch - params.get("initial_epoch", 0) - 1)
+        if isinstance(self._prefix, str) and params.get("cur_step_num", 0) <= before:
+            return f"{self._prefix}-{epoch}_0"
+        return self._name(params)
+
     def _folder(self, params: InternalCallbackParam) -> str:
         """Return the folder of the current step's file, created if needed."""
         directory = self._directory
@@ -499,8 +509,11 @@ class ModelCheckpoint(Callback):
     ) -> str:
         config = self._config
         path = os.path.join(self._folder(params), f"{name}.{config.format}")
-        current = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
-        values = {k: current.get(k, value) for k, value in (config.append_dict or {}).items()}
+        current = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
+        values = {
+            name: params.get(current[name], 0) if name in current else value
+            for name, value in (config.append_dict or {}).items()
+        }
         save_checkpoint(
             params.train_network if config.saved_network is None else config.saved_network,
             path,
