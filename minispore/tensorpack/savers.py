@@ -100,7 +100,7 @@ class MinSaver(StatefulMixin, MonitorBase):
     Args:
         monitor_stat: The name of the number.
         reverse: Whether greater is better; then the file is `max-{name}.ckpt`.
-        filename: Another name for the file.
+        filename: Another name for the file; ".ckpt" is added if it is missing.
         checkpoint_dir: The folder; by default the logger's.
 
     Attributes:
@@ -130,7 +130,8 @@ class MinSaver(StatefulMixin, MonitorBase):
     def __post_init__(self) -> None:
         self._sign = -1 if self.reverse else 1
         prefix = "max" if self.reverse else "min"
-        self._name = self.filename or f"{prefix}-{self.monitor_stat.replace('/', '-')}.ckpt"
+        name = self.filename or f"{prefix}-{self.monitor_stat.replace('/', '-')}"
+        self._name = f"{name.removesuffix('.ckpt')}.ckpt"
 
     @property
     def best(self) -> float | None:
@@ -190,7 +191,7 @@ class MaxSaver(MinSaver):
 
     Args:
         monitor_stat: The name of the number.
-        filename: Another name for the file.
+        filename: Another name for the file; ".ckpt" is added if it is missing.
         checkpoint_dir: The folder; by default the logger's.
 
     Examples:
