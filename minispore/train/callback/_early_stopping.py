@@ -24,7 +24,8 @@ class EarlyStopping(StatefulMixin, Callback):
             warns of one that it does not know.
         baseline: If given, only improvements that are also better than this reset the waiting.
         restore_best_weights: Whether to restore the parameters of the best epoch when training
-            ends, for whatever reason. The state of the optimizer is not restored. The weights are
+            ends, for whatever reason. There must be no other callback that sets the weights then,
+            such as WeightAveraging. The state of the optimizer is not restored. The weights are
             part of the callback's state, and so of each file to resume from.
 
     Attributes:
@@ -79,6 +80,11 @@ class EarlyStopping(StatefulMixin, Callback):
         )
         self.restore_best_weights = restore_best_weights
         self.reset_state()
+
+    @property
+    def sets_final_weights(self) -> bool:
+        """Whether it restores the best weights."""
+        return self.restore_best_weights
 
     def reset_state(self) -> None:
         """Set the state to that at the beginning of a run."""

@@ -12,7 +12,9 @@ class WeightAveraging(StatefulMixin, Callback):
 
     The averages are those of the trainable parameters over the steps of a run. The training itself
     does not change: `Model.fit` evaluates with the averages, then continues with the weights, which
-    are what other callbacks save. After an exception the network has its weights.
+    are what other callbacks save. After an exception the network has its weights. It cannot be used
+    with another callback that sets the weights at the end, such as EarlyStopping with
+    `restore_best_weights`.
 
     Args:
         decay: The decay of an exponential moving average (EMA): the weight of the average in an
@@ -41,6 +43,7 @@ class WeightAveraging(StatefulMixin, Callback):
     Source: Lightning's `callbacks.WeightAveraging`, and Keras' `SwapEMAWeights`.
     """
 
+    sets_final_weights = True
     _updates = StateField(int)
     _averages = StateField(dict[str, Tensor])
 

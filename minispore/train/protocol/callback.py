@@ -396,6 +396,11 @@ class Callback:
                     f"did you mean '{_suggest_event(name)}'?"
                 )
 
+    @property
+    def sets_final_weights(self) -> bool:
+        """Whether it sets the weights with which a training ends; a run has one such callback."""
+        return False
+
     def configure_callbacks(self, callbacks: Sequence["Callback"]) -> Sequence["Callback"]:
         """Return callbacks that this one needs in a run of `callbacks`; they are put first."""
         return ()
@@ -760,6 +765,7 @@ def flatten_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[C
 
     Raises:
         TypeError: An item of `callbacks` is not a `Callback`.
+        ValueError: Several of them set the weights with which a training ends.
 
     Examples:
         >>> one, two = Callback(), Callback()
@@ -780,6 +786,13 @@ def flatten_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[C
         flat += callback.callbacks if isinstance(callback, CallbackManager) else [callback]
     for callback in tuple(flat):
         flat[:0] = callback.configure_callbacks(flat)
+    final = [type(callback).__name__ for callback in flat if callback.sets_final_weights]
+    if len(final) > 1:
+        raise ValueError(
+            "In the argument 'callbacks', only one callback can set the weights with which the "
+            f"training ends, but got {' and '.join(final)}. EarlyStopping does so only with "
+            "'restore_best_weights'."
+        )
     return flat
 
 
