@@ -9,6 +9,7 @@ from time import perf_counter
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.train.checkpoint.retention import RetainedFiles
+from minispore.train.protocol.outputs import has_finite_weights
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.serialization import save_checkpoint
 from minispore.utils.checks import check_arguments, check_int, check_number
@@ -19,7 +20,8 @@ from minispore.utils.checks import check_arguments, check_int, check_number
 class ModelSaver(StatefulMixin, Callback):
     """Save the network and the optimizer's state as `model-{global_step}.ckpt`, after each epoch.
 
-    If a file cannot be written, a warning is logged and the training continues.
+    If a file cannot be written, or weights are not finite, a warning is logged and the training
+    continues.
 
     Args:
         max_to_keep: The number of newest files to keep; 0 for all.
@@ -214,9 +216,13 @@ class MaxSaver(MinSaver):
 
 def _save(callback: Callback, path: str) -> bool:
     """Save a checkpoint; return False after logging a warning if that fails."""
+    params = callback.trainer.params
+    if not has_finite_weights(params.network):
+        logger.warn(f"{type(callback).__name__} saves nothing: weights are not finite.")
+        return False
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)  # the folder may have been removed
-        save_checkpoint(callback.trainer.params.train_network, path)
+        save_checkpoint(params.train_network, path)
     except OSError as error:
         logger.warn(f"{type(callback).__name__}: '{path}' cannot be written: {error}")
         return False

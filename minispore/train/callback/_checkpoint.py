@@ -24,10 +24,12 @@ from minispore.train.protocol.callback import (
     RunContext,
     SaveReason,
 )
+from minispore.train.protocol.outputs import has_finite_weights
 from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import caller, check_bool, check_int, check_type, is_list
+from minispore.utils.warn import warn_at_caller
 
 _TRAINING_STATE: Final = "training_state"
 _POLICY: Final = (
@@ -196,7 +198,8 @@ class ModelCheckpoint(Callback):
     The files are named `prefix-epoch_step.ckpt`, where steps are counted within the epoch. When
     training ends, the last step is saved unless it has just been saved. If the folder already
     contains checkpoints with that prefix when the callback is created, `_1`, `_2`, … is appended to
-    the prefix, so that files of earlier runs are not overwritten.
+    the prefix, so that files of earlier runs are not overwritten. Weights that are not finite are
+    not saved, with a warning: the file of the last finite ones stays.
 
     The callback also writes `prefix-graph.meta`. MindSpore stores its compiled graph there; this
     file holds the tree of cells as text.
@@ -396,6 +399,8 @@ class ModelCheckpoint(Callback):
 
     def _save(self, params: InternalCallbackParam, state: TrainingState | None = None) -> None:
         """Write a checkpoint, then remove the files that the policy does not retain."""
+        if not can_replace(params):
+            return
         self._complete_save()
         path = self._write(params, self._name(params), state)
         self._replace_temporary(path)
@@ -416,6 +421,8 @@ class ModelCheckpoint(Callback):
         self, params: InternalCallbackParam, state: TrainingState | None = None
     ) -> None:
         """Write the step at which the run was stopped."""
+        if not can_replace(params):
+            return
         path = self._write(params, self._name(params), state)
         self._replace_temporary(path)
         self._temporary = path
@@ -525,6 +532,16 @@ class ModelCheckpoint(Callback):
             remove_redundancy=config.remove_redundancy,
         )
         return path
+
+
+def can_replace(params: InternalCallbackParam) -> bool:
+    """Return whether the weights are finite; warn if not, since earlier files are then kept."""
+    finite = has_finite_weights(params.get("network", params.train_network))
+    if not finite:
+        warn_at_caller(
+            f"{caller()} saves nothing, and removes no earlier file: weights are not finite."
+        )
+    return finite
 
 
 def check_prefix(prefix: object) -> str:

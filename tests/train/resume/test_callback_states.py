@@ -1,15 +1,17 @@
 """minispore's callbacks decide after a resume as in an uninterrupted run."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import nn
+from minispore import Tensor, nn
 from minispore.tensorpack import JSONLWriter, JSONWriter, MaxSaver, MinSaver, ModelSaver
 from minispore.train import (
     BackupAndRestore,
@@ -25,6 +27,8 @@ from minispore.train import (
     ModelCheckpoint,
     ReduceLROnPlateau,
     RunContext,
+    TerminateOnNaN,
+    load_checkpoint,
 )
 from minispore.train.metrics import Loss
 from tests.helpers.resumable_training import (
@@ -35,7 +39,7 @@ from tests.helpers.resumable_training import (
     Training,
     files_in,
 )
-from tests.helpers.stub_models import Rows
+from tests.helpers.stub_models import Rows, make
 from tests.properties.test_exact_resume import newest, savers
 
 
@@ -199,6 +203,59 @@ def test_resumed_savers_keep_what_they_had(
         assert [*files[1]] == [*files[0]]
         assert files[1] == files[0]
 
+
+FINITE_SAVERS: Mapping[str, Callable[[Path], Callback]] = {
+    "ModelCheckpoint": lambda folder: ModelCheckpoint(
+        "m", folder, CheckpointConfig(1, keep_checkpoint_max=1)
+    ),
+    "ModelCheckpoint with a state": lambda folder: ModelCheckpoint(
+        "m", folder, CheckpointConfig(2, keep_checkpoint_max=1, append_info=["training_state"])
+    ),
+    "ModelCheckpoint by time": lambda folder: ModelCheckpoint(
+        "m", folder, CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=9)
+    ),
+    "ModelCheckpoint of a name": lambda folder: ModelCheckpoint(lambda params: "m", folder),
+    "BackupAndRestore": lambda folder: BackupAndRestore(folder, delete_checkpoint=False),
+    "BestCheckpoint": lambda folder: BestCheckpoint("constant", "max", 2, "m", folder),
+    "ModelSaver": lambda folder: ModelSaver(1, checkpoint_dir=folder),
+    "MaxSaver": lambda folder: MaxSaver("constant", checkpoint_dir=folder),
+}
+
+
+@pytest.mark.parametrize("name", FINITE_SAVERS)
+@given(st.integers(1, 7), st.booleans(), st.booleans(), st.sampled_from([np.nan, np.inf, -np.inf]))
+@example(4, False, True, np.nan)
+@example(4, True, True, np.nan)
+@example(3, True, False, np.inf)
+def test_weights_that_are_not_finite_replace_no_file(
+    name: str, bad: int, terminates: bool, first: bool, value: float
+) -> None:
+    """The files of the last finite weights stay."""
+
+    def spoil(run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if params.cur_step_num == bad:
+            weight = params.network.parameters_dict()["weight"]
+            weight.set_data(Tensor(np.full(weight.shape, value, np.float32)))
+
+    def constant(run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if params.metrics:
+            params.metrics["constant"] = params.eval_results["constant"] = params.cur_epoch_num
+
+    with TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        model = make({"acc", "loss"})
+        model._metrics["constant"] = Loss()
+        callbacks = [FINITE_SAVERS[name](Path(folder)), *([TerminateOnNaN()] * terminates)]
+        events = [LambdaCallback(on_train_step_end=spoil), LambdaCallback(on_eval_end=constant)]
+        model.fit(4, Rows(8), Rows(8), callbacks=[*events, *callbacks[:: 1 if first else -1]])
+        files = [load_checkpoint(path)["weight"] for path in Path(folder).glob("*.ckpt")]
+    assert all(np.isfinite(weight.asnumpy()).all() for weight in files)
+    assert bool(files) == (bad > (1 if name in EACH_STEP else 2))
+
+
+EACH_STEP = ("ModelCheckpoint", "ModelCheckpoint by time", "ModelCheckpoint of a name")
 
 # Their names are fixed, so the folder has the name.
 IN_FOLDERS = ("ModelSaver", "JSONWriter", "JSONLWriter")
