@@ -272,9 +272,14 @@ class Model:
         if valid_dataset is not None:
             self._check_metrics()
             valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset")
-            params.metric_names = list(self._metrics)
-            if self._eval_indexes is not None:
-                params.metric_names.append("eval_loss")
+            if any(_is_due(valid_frequency, done) for done in range(initial_epoch + 1, epoch + 1)):
+                loss = [] if self._eval_indexes is None else ["eval_loss"]
+                params.metric_names = [*self._metrics, *loss]
+            else:
+                warn_at_caller(
+                    "For 'Model.fit', the 'valid_dataset' is never evaluated: by 'valid_frequency' "
+                    f"{valid_frequency}, no epoch from {initial_epoch + 1} to {epoch} is due."
+                )
 
         def validate() -> None:
             if valid_dataset is None or not _is_due(valid_frequency, params.cur_epoch_num):

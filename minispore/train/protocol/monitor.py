@@ -23,6 +23,7 @@ _GREATER_IS_BETTER = {
     "psnr", "r", "recall", "reward", "roc", "rouge", "sensitivity", "similarity",
     "specificity", "ssim", "top", "topk",
 }  # fmt: skip
+_EVALUATES = "Only 'Model.fit' with a 'valid_dataset' evaluates, after epochs of 'valid_frequency'."
 
 
 class MonitoredMetric:
@@ -66,11 +67,20 @@ class MonitoredMetric:
             return value < than - self.min_delta
         return value > than + self.min_delta
 
-    def check_available(self, run_context: RunContext) -> None:
-        """Raise ValueError if the run is known not to measure the value."""
-        names = run_context.original_args().get("metric_names")
+    def check_available(self, run_context: RunContext, patience: int = 0) -> None:
+        """Raise ValueError if the run is known not to measure the value.
+
+        Warn if it is shorter than a callback's patience.
+        """
+        params = run_context.original_args()
+        names = params.get("metric_names")
         if names is not None:
             self._require(cast("Sequence[str]", names))
+        if patience > params.get("epoch_num", patience):
+            warn_at_caller(
+                f"{caller()} can do nothing in this run: its 'patience' of {patience} epochs is "
+                f"longer than the run of {params.epoch_num}."
+            )
 
     def value(self, run_context: RunContext) -> float | None:
         """Return the value; None if nothing was evaluated or the epoch is unfinished.
@@ -100,7 +110,7 @@ class MonitoredMetric:
             f"For '{caller()}', the argument 'monitor' must be one of what this run measures, "
             f"{', '.join(map(repr, known))}, but got {self.name!r}."
             + (f" Did you mean {nearest[0]!r}?" if nearest else "")
-            + ("" if names else " Only 'Model.fit' with a 'valid_dataset' evaluates.")
+            + ("" if names else f" {_EVALUATES}")
         )
 
     def _number(self, value: object) -> float:

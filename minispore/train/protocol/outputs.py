@@ -120,8 +120,8 @@ def has_finite_weights(network: Cell) -> bool:
 
     Examples:
         >>> from minispore import nn
-        >>> has_finite_weights(nn.Dense(1, 1)), has_finite_weights(nn.Dense(1, 1, Tensor([[np.inf]])))
-        (True, False)
+        >>> has_finite_weights(nn.Dense(1, 1, Tensor([[float("inf")]])))
+        False
     """
     return all(is_finite(parameter) for parameter in network.trainable_params())
 

@@ -3,6 +3,8 @@
 import math
 import re
 import warnings
+from collections.abc import Callable
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -14,9 +16,11 @@ from minispore.train import (
     BestCheckpoint,
     Callback,
     EarlyStopping,
+    LambdaCallback,
     Model,
     ReduceLROnPlateau,
     RunContext,
+    WeightAveraging,
 )
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.outputs import shortest_float
@@ -190,6 +194,77 @@ def test_unknown_monitor_raises_before_first_step(
     )
     with pytest.raises(ValueError, match=message):
         monitor(name, mode="max").on_train_epoch_end(context)
+
+
+@pytest.mark.parametrize("monitor", MONITORS)
+@given(
+    st.integers(0, 2),
+    st.integers(1, 3),
+    st.integers(1, 7) | st.lists(st.integers(0, 7), max_size=3),
+)
+@example(0, 3, 4)
+@example(2, 1, 2)
+@example(2, 1, [2, 4])
+def test_evaluation_that_never_comes_raises_before_first_step(
+    monitor: type[EarlyStopping], initial: int, epochs: int, frequency: int | list[int]
+) -> None:
+    """And is a warning without a callback that needs it."""
+    last = initial + epochs
+    due = [
+        epoch
+        for epoch in range(initial + 1, last + 1)
+        if (epoch % frequency == 0 if isinstance(frequency, int) else epoch in frequency)
+    ]
+    steps, evaluated = Steps(), list[int]()
+    note = LambdaCallback(
+        on_eval_begin=lambda run: evaluated.append(run.original_args().cur_epoch_num)
+    )
+
+    def fit(*callbacks: Callback) -> None:
+        model = make({"accuracy"})
+        model.fit(last, Rows(), Rows(), frequency, [*callbacks], initial_epoch=initial)
+
+    with TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(steps, note)
+        assert (steps.count, evaluated) == (3 * epochs, due)
+        assert len(caught) == (not due)
+        if not due:
+            (warning,) = caught
+            assert "'valid_dataset' is never evaluated" in str(warning.message)
+            assert warning.filename == __file__
+            options = {"directory": folder} if issubclass(monitor, BestCheckpoint) else {}
+            with pytest.raises(ValueError, match="'monitor' must be one of .* 'valid_frequency'"):
+                fit(steps, monitor("accuracy", **options))
+            assert steps.count == 3 * epochs
+
+
+# Each with the number of steps, of an epoch of three, that it needs to do anything.
+PATIENT: dict[str, Callable[[int], Callback]] = {
+    "EarlyStopping": lambda number: EarlyStopping("accuracy", patience=-(-number // 3)),
+    "ReduceLROnPlateau": lambda number: ReduceLROnPlateau("loss", patience=-(-number // 3)),
+    "WeightAveraging": lambda number: WeightAveraging(update_starting_at_step=number),
+    "WeightAveraging every": lambda number: WeightAveraging(update_every_n_steps=number),
+}
+
+
+@pytest.mark.parametrize("name", PATIENT)
+@given(st.integers(0, 2), st.integers(1, 3), st.integers(1, 12))
+@example(1, 2, 6)
+@example(1, 2, 7)
+def test_callback_that_a_run_is_too_short_for_warns(
+    name: str, initial: int, epochs: int, number: int
+) -> None:
+    callback = PATIENT[name](number)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        make({"accuracy"}).fit(
+            initial + epochs, Rows(), Rows(), callbacks=callback, initial_epoch=initial
+        )
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == (number > 3 * epochs)
+    for message in messages:
+        assert message.startswith(f"{type(callback).__name__} can do nothing in this run")
 
 
 def test_eval_loss_requires_loss_output() -> None:
