@@ -18,7 +18,7 @@
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, NoReturn, Self, TypeAlias
+from typing import Final, Literal, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from minispore.nn.cell import evaluation_mode
 from minispore.ops.summary import summary_subscribers
 from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.resume import StateField, StatefulMixin, read_dict_field
 from minispore.train.summary import Event
 from minispore.utils.checks import check_type, describe_value
@@ -184,6 +185,10 @@ def declared_names(callback: object, method: Literal["produces", "consumes"]) ->
     return tuple(declare()) if callable(declare) else ()
 
 
+# The loop's numbers, and the columns of `RowWriter`: no names of metrics.
+LOOP_NAMES: Final = ("loss", "learning_rate", "epoch_num", "global_step")
+
+
 def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[object]) -> None:
     """Check that each number that a callback of a run reads is logged before.
 
@@ -195,7 +200,8 @@ def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[o
     Raises:
         UnknownMetricError: A number is read and never logged, or logged too late.
     """
-    logged = ["loss", "learning_rate", *params.metric_names]
+    results = dict.fromkeys(params.metric_names)
+    logged = ["loss", "learning_rate", *distinct_names(results, LOOP_NAMES)]
     callbacks = params.list_callback
     producers = {
         name: source for source in callbacks[::-1] for name in declared_names(source, "produces")

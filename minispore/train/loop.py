@@ -178,6 +178,7 @@ def evaluate(
             break
     callbacks.emit(Callback.on_eval_epoch_end, context)
     params.metrics = metrics.results() if complete else {}
-    params.eval_results = params.metrics | metrics.eval_loss() if complete else {}
+    # A metric that a user has named "eval_loss" is that one everywhere.
+    params.eval_results = params.metrics | metrics.eval_loss() | params.metrics if complete else {}
     callbacks.emit(Callback.on_eval_end, context)
     return params.metrics

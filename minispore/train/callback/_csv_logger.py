@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Final
 
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import append_line, atomic_write
@@ -20,8 +21,10 @@ class CSVLogger(StatefulMixin, Callback):
 
     The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row
     before, and the metrics of the validation of `Model.fit`; a cell is empty where there was no
-    validation. A new run replaces the file, and a resumed run continues the table. Rows are
-    appended: a killed process leaves at most an incomplete last line, which a resumed run removes.
+    validation. A metric named `epoch` has the column `eval_epoch`.
+
+    A new run replaces the file, and a resumed run continues the table. Rows are appended: a killed
+    process leaves at most an incomplete last line, which a resumed run removes.
 
     Args:
         filename: The file.
@@ -118,7 +121,7 @@ class CSVLogger(StatefulMixin, Callback):
         row: dict[str, object] = {"epoch": params.cur_epoch_num, "step": params.cur_step_num}
         if self._steps:
             row["net_output"] = float(f"{self._total_loss / self._steps:.6g}")
-        row |= metrics
+        row |= distinct_names(metrics, _COLUMNS)
         self.rows.append(row)
         self._total_loss, self._steps = 0.0, 0
         new = [name for name in row if name not in self._columns]

@@ -1,14 +1,16 @@
 """Monitored metrics: the value of a run that a callback compares, and which of two is better."""
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, TypeVar, cast
 
 from minispore.common import Tensor
 from minispore.train.protocol.callback import InternalCallbackParam, RunContext
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.utils.checks import caller, check_number, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
+
+T = TypeVar("T")
 
 # Words in the names of metrics for which smaller is better, and for which greater is.
 _SMALLER_IS_BETTER = {
@@ -121,6 +123,32 @@ class MonitoredMetric:
                 f"but {self.name!r} is {value!r}."
             )
         return float(array.item())
+
+
+def distinct_names(results: Mapping[str, T], taken: Collection[str]) -> dict[str, T]:
+    """Return the results of metrics, with `eval_` before each name that is taken.
+
+    Args:
+        results: The results by the names of the metrics.
+        taken: Names that mean something else.
+
+    Returns:
+        The results by names that differ from each other and from those that are taken. A number
+        that has its new name already is left out.
+
+    Examples:
+        >>> distinct_names({"epoch": 0.5, "mse": 1.0}, ["epoch", "step"])
+        {'eval_epoch': 0.5, 'mse': 1.0}
+    """
+    renamed: dict[str, T] = {}
+    for name, value in results.items():
+        new = name
+        while new in taken or (new != name and new in results):
+            new = f"eval_{new}"
+            if isinstance(value, float) and results.get(new) == value:
+                break
+        renamed.setdefault(new, value)
+    return renamed
 
 
 def _direction(monitor: str) -> str:
