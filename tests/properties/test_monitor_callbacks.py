@@ -93,7 +93,8 @@ def test_early_stopping_matches_model(
 )
 @example([1.0, 0.0, 0.0], "min", 0.0, 1, 0, 0.0, True, 0.1)  # zero is a value
 @example([1.0] * 8, "min", 0.25, 2, 3, 0.0, True, 0.5)
-@example([1.0, 2.0] * 3, "auto", 0.0, 1, 0, 0.1, True, 0.9)
+@example([1.0, 2.0] * 3, "auto", 0.0, 1, 0, 0.1, True, 0.1)  # the bound is between two rates
+@example([1.0, 0.75, 0.5], "auto", 0.25, 1, 0, 0.0, True, 0.9)  # an improvement by the minimum
 def test_reduce_lr_on_plateau_matches_model(
     sequence: list[float | None],
     mode: str,
