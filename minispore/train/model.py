@@ -275,11 +275,6 @@ class Model:
             if any(_is_due(valid_frequency, done) for done in range(initial_epoch + 1, epoch + 1)):
                 loss = [] if self._eval_indexes is None else ["eval_loss"]
                 params.metric_names = [*self._metrics, *loss]
-            else:
-                warn_at_caller(
-                    "For 'Model.fit', the 'valid_dataset' is never evaluated: by 'valid_frequency' "
-                    f"{valid_frequency}, no epoch from {initial_epoch + 1} to {epoch} is due."
-                )
 
         def validate() -> None:
             if valid_dataset is None or not _is_due(valid_frequency, params.cur_epoch_num):

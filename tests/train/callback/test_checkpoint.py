@@ -317,8 +317,8 @@ def test_breakpoint_file_is_written_at_each_event(
         assert [file.name for file in files] == [f"p-{epoch}_{in_epoch}_breakpoint.ckpt"] * failed
         for file in files:
             saved = load_checkpoint(file)
-            numbers = [saved[name].item() for name in ("epoch_num", "step_num")]
-            assert numbers == [epoch, number]
+            numbers = [Tensor(saved[name]) for name in ("epoch_num", "step_num")]
+            assert [value.item() for value in numbers] == [epoch, number]
 
 
 def test_exception_in_an_evaluation_alone_saves_nothing(tmp_path: Path) -> None:

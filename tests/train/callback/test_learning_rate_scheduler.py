@@ -109,8 +109,8 @@ def test_rate_that_the_argument_refuses_is_refused_from_everywhere(
 ) -> None:
     """Before a step with it changes anything."""
     net = nn.Dense(4, 3)
-    schedules = {"a schedule": (Cells(0.1, value), 0.0), "a weight decay": (0.1, Cells(0.0, value))}
-    rate, decay = schedules.get(door, (0.1, 0.0))
+    rate = Cells(0.1, value) if door == "a schedule" else 0.1
+    decay = Cells(0.0, value) if door == "a weight decay" else 0.0
     optimizer = nn.Momentum(net.trainable_params(), rate, 0.0, weight_decay=decay)
     weights: list[bytes] = []
 
