@@ -78,13 +78,8 @@ class EarlyStopping(StatefulMixin, Callback):
         self.baseline: float | None = (
             None if baseline is None else check_number(baseline, "baseline")
         )
-        self.restore_best_weights = restore_best_weights
+        self.restore_best_weights = self.sets_final_weights = restore_best_weights
         self.reset_state()
-
-    @property
-    def sets_final_weights(self) -> bool:
-        """Whether it restores the best weights."""
-        return self.restore_best_weights
 
     def reset_state(self) -> None:
         """Set the state to that at the beginning of a run."""

@@ -365,6 +365,8 @@ class Callback:
 
     Attributes:
         chief_only: Whether, of several processes, only rank 0 calls it.
+        sets_final_weights: Whether it sets the weights with which a training ends; a run can have
+            only one such callback.
 
     Raises:
         TypeError: A subclass defines a method `on_…` that is not an event.
@@ -386,6 +388,7 @@ class Callback:
     _name_in_errors: ClassVar[str] = "{kind}"
 
     chief_only: bool = False
+    sets_final_weights: bool = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -395,11 +398,6 @@ class Callback:
                     f"Callback '{cls.__name__}' defines '{name}', which is not an event; "
                     f"did you mean '{_suggest_event(name)}'?"
                 )
-
-    @property
-    def sets_final_weights(self) -> bool:
-        """Whether it sets the weights with which a training ends; a run has one such callback."""
-        return False
 
     def configure_callbacks(self, callbacks: Sequence["Callback"]) -> Sequence["Callback"]:
         """Return callbacks that this one needs in a run of `callbacks`; they are put first."""

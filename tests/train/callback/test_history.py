@@ -114,8 +114,10 @@ def test_evaluation_and_custom_loop_count_one_epoch(output: tuple[object, object
         assert history.epoch == {"epoch": []}
 
 
-OURS = ["epoch", "step", "net_output", "loss", "eval_loss", "learning_rate", "epoch_num"]
-OURS += ["global_step", "eval_epoch", "eval_net_output", "eval_eval_loss", "mode", "metrics"]
+OURS = [
+    "epoch", "step", "net_output", "loss", "eval_loss", "learning_rate", "epoch_num", "global_step",
+    "eval_epoch", "eval_net_output", "eval_eval_loss", "mode", "metrics",
+]  # fmt: skip
 
 
 class Number(Metric):

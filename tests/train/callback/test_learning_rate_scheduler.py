@@ -17,7 +17,7 @@ from minispore.tensorpack import (
     ScheduledHyperParamSetter,
     logger,
 )
-from minispore.train import Callback, LambdaCallback, LearningRateScheduler, Model
+from minispore.train import Callback, LambdaCallback, LearningRateScheduler, Model, RunContext
 from tests.helpers.callback_driver import learning_rate, run_context
 from tests.helpers.stub_models import Rows
 
@@ -61,9 +61,10 @@ class Cells(LearningRateSchedule):
 def hook(action: Callable[[nn.Optimizer], object]) -> Callback:
     """Return a callback that calls a function with the optimizer after the second step."""
 
-    def act(context: object) -> None:
-        params = context.original_args()  # type: ignore[attr-defined]
+    def act(run_context: RunContext) -> None:
+        params = run_context.original_args()
         if params.cur_step_num == 2:
+            assert params.optimizer is not None
             action(params.optimizer)
 
     return LambdaCallback(on_train_step_end=act)
@@ -114,7 +115,7 @@ def test_rate_that_the_argument_refuses_is_refused_from_everywhere(
     optimizer = nn.Momentum(net.trainable_params(), rate, 0.0, weight_decay=decay)
     weights: list[bytes] = []
 
-    def note(context: object) -> None:
+    def note(run_context: RunContext) -> None:
         weights.append(net.weight.asnumpy().tobytes())
 
     def train() -> None:
