@@ -5,6 +5,7 @@ from collections.abc import Callable
 from minispore.drawing._value_labels import shape_of
 from minispore.nn import Cell
 from minispore.nn._graph_recorder import CellCallRecorder
+from minispore.nn.cell import evaluation_mode
 from minispore.ops.gradients import tree_leaves
 from minispore.utils.checks import check_type
 from minispore.utils.tables import Table
@@ -45,18 +46,14 @@ def summarize(cell: Cell, *inputs: object) -> Table:
         return record
 
     cells = list(cell.cells_and_names())
-    modes = [layer.training for _, layer in cells]
     recorder = CellCallRecorder([])
     for name, layer in cells:
         recorder.replace(layer, recording(name, layer.construct))
-    cell.set_train(mode=False)
     try:
-        cell(*inputs)
+        with evaluation_mode(cell):
+            cell(*inputs)
     finally:
         recorder.stop()
-        # Outer cells come before inner ones, whose modes they set.
-        for (_, layer), mode in zip(cells, modes, strict=True):
-            layer.set_train(mode)
     table = cell._table()
     rows = [(*row[:2], shapes.get(str(row[0]), ""), row[3]) for row in table.rows]
     return Table(table.title, ["name", "layer", "output", "parameters"], rows)

@@ -5,7 +5,8 @@ a `Cell`, in the order of assignment. There is no separate registry that could b
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, ValuesView
+from contextlib import contextmanager
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -582,6 +583,22 @@ def _warn_of_unregistered(
                     f"'{hidden[0].name}'. Cells belong in a CellList or SequentialCell, parameters "
                     "in a ParameterTuple, or each in an attribute."
                 )
+
+
+@contextmanager
+def evaluation_mode(cell: Cell) -> Generator[None, None, None]:
+    """Set evaluation mode for a `with` block, then the mode that each cell had before.
+
+    Args:
+        cell: The cell, whose descendants are set too.
+    """
+    modes = [(member, member.training, member.phase) for _, member in cell.cells_and_names()]
+    cell.set_train(mode=False)
+    try:
+        yield
+    finally:
+        for member, training, phase in modes:
+            member.training, member.phase = training, phase
 
 
 def _parameters_in(value: object) -> Iterator[Parameter]:

@@ -27,6 +27,7 @@ from typing import Final, Self, TypeVar
 from minispore.ops.summary import summary_subscribers
 from minispore.tensorpack import logger
 from minispore.tensorpack.protocol import (
+    LOOP_NAMES,
     Array,
     MonitorInterface,
     RunValues,
@@ -37,6 +38,7 @@ from minispore.tensorpack.protocol import (
 )
 from minispore.train import callback as train
 from minispore.train.callback import RunContext
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.resume import StatefulMixin
 
 T = TypeVar("T")
@@ -281,7 +283,8 @@ class HookDispatcher(train.Callback):
     """The first callback of a run with tensorpack's callbacks: it calls their hooks.
 
     It also logs the numbers of the loop to the monitors: at the end of each epoch "loss" and
-    "learning_rate", and the results of `Model.fit`'s evaluation.
+    "learning_rate", and the results of `Model.fit`'s evaluation; a metric that is named "loss" is
+    logged as "eval_loss".
 
     Args:
         members: The callbacks of tensorpack's in the run, in their order.
@@ -375,7 +378,7 @@ class HookDispatcher(train.Callback):
         self.on_eval_begin(run_context)
         params = run_context.original_args()
         results: Mapping[str, float] = params.get("eval_results", {})
-        for name, value in results.items():
+        for name, value in distinct_names(results, LOOP_NAMES).items():
             if self._active and as_float(value) is not None:
                 self.trainer.monitors.put_scalar(name, value)
 

@@ -16,7 +16,7 @@ from minispore.tensorpack.protocol import (
     Array,
     Number,
     as_float,
-    evaluation_mode,
+    evaluation_summaries,
     name_list,
     suggest,
 )
@@ -313,7 +313,7 @@ class InferenceRunner(Callback):
                     self.trainer.monitors.put_scalar(name, value)
 
     def _arrays(self, batch: list[Tensor]) -> Mapping[str, object]:
-        with evaluation_mode(self.trainer.params.train_network) as summaries:
+        with evaluation_summaries(self.trainer.params.train_network) as summaries:
             tower: Mapping[str, object] = self._tower_func(*batch)
         return {"input": batch[0], **tower, **summaries}
 

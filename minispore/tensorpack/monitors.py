@@ -24,7 +24,7 @@ from minispore.train.summary.event_writer import EventFileNames, RecordWriter, a
 from minispore.train.summary.graph import GraphTracer, parts_of
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
-from minispore.utils.atomic import atomic_write, open_regular_file
+from minispore.utils.atomic import append_line, atomic_write, open_regular_file
 from minispore.utils.checks import check_arguments, is_dict, is_list
 
 
@@ -423,17 +423,7 @@ class JSONLWriter(RowWriter):
             os.unlink(path)
 
     def _write(self, path: str, row: str) -> None:
-        remaining = memoryview(f"{row}\n".encode())
-        with open(path, "ab", buffering=0, opener=open_regular_file) as file:
-            before = file.tell()
-            try:
-                while remaining:
-                    remaining = remaining[file.write(remaining) :]
-            except OSError as error:  # a full disk: leave no incomplete line and no empty file
-                file.truncate(before)
-                if not before:
-                    os.unlink(path)
-                raise OSError(error.errno, error.strerror, path) from None
+        append_line(path, f"{row}\n".encode())
 
 
 def _rows_of(path: str, *, in_lines: bool) -> list[Row]:

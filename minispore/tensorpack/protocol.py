@@ -18,16 +18,18 @@
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, NoReturn, Self, TypeAlias
+from typing import Final, Literal, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
 from minispore.nn import Cell, Optimizer
+from minispore.nn.cell import evaluation_mode
 from minispore.ops.summary import summary_subscribers
 from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.resume import StateField, StatefulMixin, read_dict_field
 from minispore.train.summary import Event
 from minispore.utils.checks import check_type, describe_value
@@ -183,6 +185,10 @@ def declared_names(callback: object, method: Literal["produces", "consumes"]) ->
     return tuple(declare()) if callable(declare) else ()
 
 
+# The loop's numbers, and the columns of `RowWriter`: no names of metrics.
+LOOP_NAMES: Final = ("loss", "learning_rate", "epoch_num", "global_step")
+
+
 def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[object]) -> None:
     """Check that each number that a callback of a run reads is logged before.
 
@@ -194,7 +200,8 @@ def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[o
     Raises:
         UnknownMetricError: A number is read and never logged, or logged too late.
     """
-    logged = ["loss", "learning_rate", *params.metric_names]
+    results = dict.fromkeys(params.metric_names)
+    logged = ["loss", "learning_rate", *distinct_names(results, LOOP_NAMES)]
     callbacks = params.list_callback
     producers = {
         name: source for source in callbacks[::-1] for name in declared_names(source, "produces")
@@ -331,7 +338,7 @@ class Trainer:
         def predict(*inputs: Array | Tensor) -> list[Array]:
             if len(inputs) != len(input_names):
                 raise TypeError(f"The inputs must be {list(input_names)}, but got {len(inputs)}.")
-            with evaluation_mode(network) as arrays:
+            with evaluation_summaries(network) as arrays:
                 output = first_output(network(*map(Tensor, inputs)))
             if (array := as_array(output)) is not None:
                 arrays["output"] = array
@@ -420,7 +427,7 @@ class Trainer:
 
 
 @contextmanager
-def evaluation_mode(network: Cell) -> Generator[dict[str, Array], None, None]:
+def evaluation_summaries(network: Cell) -> Generator[dict[str, Array], None, None]:
     """Set a network to evaluation, and collect what its summaries emit, by their names.
 
     Those who subscribed to the training's summaries do not receive them.
@@ -430,13 +437,12 @@ def evaluation_mode(network: Cell) -> Generator[dict[str, Array], None, None]:
     def on_summary(kind: str, name: str, array: Array) -> None:
         summaries[name] = array
 
-    was_training, subscribers = network.training, summary_subscribers()
+    subscribers = summary_subscribers()
     others, subscribers[:] = list(subscribers), [on_summary]
-    network.set_train(mode=False)
     try:
-        yield summaries
+        with evaluation_mode(network):
+            yield summaries
     finally:
-        network.set_train(mode=was_training)
         subscribers[:] = others
 
 

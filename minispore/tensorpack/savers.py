@@ -9,6 +9,7 @@ from time import perf_counter
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.train.checkpoint.retention import RetainedFiles
+from minispore.train.protocol.outputs import has_finite_weights
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.serialization import save_checkpoint
 from minispore.utils.checks import check_arguments, check_int, check_number
@@ -19,7 +20,8 @@ from minispore.utils.checks import check_arguments, check_int, check_number
 class ModelSaver(StatefulMixin, Callback):
     """Save the network and the optimizer's state as `model-{global_step}.ckpt`, after each epoch.
 
-    If a file cannot be written, a warning is logged and the training continues.
+    If a file cannot be written, or weights are not finite, a warning is logged and the training
+    continues.
 
     Args:
         max_to_keep: The number of newest files to keep; 0 for all.
@@ -100,7 +102,7 @@ class MinSaver(StatefulMixin, MonitorBase):
     Args:
         monitor_stat: The name of the number.
         reverse: Whether greater is better; then the file is `max-{name}.ckpt`.
-        filename: Another name for the file.
+        filename: Another name for the file; ".ckpt" is added if it is missing.
         checkpoint_dir: The folder; by default the logger's.
 
     Attributes:
@@ -130,7 +132,8 @@ class MinSaver(StatefulMixin, MonitorBase):
     def __post_init__(self) -> None:
         self._sign = -1 if self.reverse else 1
         prefix = "max" if self.reverse else "min"
-        self._name = self.filename or f"{prefix}-{self.monitor_stat.replace('/', '-')}.ckpt"
+        name = self.filename or f"{prefix}-{self.monitor_stat.replace('/', '-')}"
+        self._name = f"{name.removesuffix('.ckpt')}.ckpt"
 
     @property
     def best(self) -> float | None:
@@ -190,7 +193,7 @@ class MaxSaver(MinSaver):
 
     Args:
         monitor_stat: The name of the number.
-        filename: Another name for the file.
+        filename: Another name for the file; ".ckpt" is added if it is missing.
         checkpoint_dir: The folder; by default the logger's.
 
     Examples:
@@ -213,9 +216,13 @@ class MaxSaver(MinSaver):
 
 def _save(callback: Callback, path: str) -> bool:
     """Save a checkpoint; return False after logging a warning if that fails."""
+    params = callback.trainer.params
+    if not has_finite_weights(params.network):
+        logger.warn(f"{type(callback).__name__} saves nothing: weights are not finite.")
+        return False
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)  # the folder may have been removed
-        save_checkpoint(callback.trainer.params.train_network, path)
+        save_checkpoint(params.train_network, path)
     except OSError as error:
         logger.warn(f"{type(callback).__name__}: '{path}' cannot be written: {error}")
         return False

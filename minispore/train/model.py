@@ -275,9 +275,9 @@ class Model:
         if valid_dataset is not None:
             self._check_metrics()
             valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset")
-            params.metric_names = list(self._metrics)
-            if self._eval_indexes is not None:
-                params.metric_names.append("eval_loss")
+            if any(_is_due(valid_frequency, done) for done in range(initial_epoch + 1, epoch + 1)):
+                loss = [] if self._eval_indexes is None else ["eval_loss"]
+                params.metric_names = [*self._metrics, *loss]
 
         def validate() -> None:
             if valid_dataset is None or not _is_due(valid_frequency, params.cur_epoch_num):
@@ -367,10 +367,10 @@ class Model:
         ]
         for item in inputs:
             check_type(item, types, "predict_data")
-        self._network.set_train(mode=False)
-        if not is_graph_mode():
-            return self._network(*inputs)
-        return steps_of(self).run(self._network, tuple(inputs))
+        with loop.evaluating(self._network):
+            if not is_graph_mode():
+                return self._network(*inputs)
+            return steps_of(self).run(self._network, tuple(inputs))
 
     def build(
         self,
@@ -474,7 +474,6 @@ class Model:
     ) -> dict[str, Any]:
         network = self._eval_network
         assert network is not None
-        network.set_train(mode=False)
         params = context.original_args()
         params.update(
             mode="eval",
@@ -484,7 +483,8 @@ class Model:
             valid_dataset=dataset,
         )
         metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
-        return loop.evaluate(context, manager, metrics)
+        with loop.evaluating(network):
+            return loop.evaluate(context, manager, metrics)
 
     def _check_metrics(self) -> None:
         if not self._metrics:

@@ -1,9 +1,9 @@
 """Files that are replaced atomically, and opened only if they are regular files.
 
 `atomic_write` replaces a file: after a kill, an exception or a full disk at any point, the file has
-the old content or the new one, never a mixture. Files that are read or appended to are opened with
-`opener=open_regular_file`. Neither opens a FIFO, which would block, or a device, which would be
-overwritten.
+the old content or the new one, never a mixture. `append_line` adds to a file that grows. Files that
+are read are opened with `opener=open_regular_file`. None of them opens a FIFO, which would block,
+or a device, which would be overwritten.
 """
 
 import errno
@@ -117,6 +117,41 @@ def atomic_write(
             raise OSError(error.errno, reason, os.fspath(path)) from error
         raise
     _sync_folder(folder)
+
+
+def append_line(path: str | os.PathLike[str], line: bytes) -> None:
+    r"""Append a line to a file, in one write.
+
+    A killed process leaves at most an incomplete last line. If the disk is full, the line is
+    removed, and an empty file with it.
+
+    Args:
+        path: The file, created if it does not exist.
+        line: The line with its end.
+
+    Raises:
+        OSError: The line cannot be written, or `path` is not a regular file.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "log")
+        ...     append_line(path, b"one\n")
+        ...     append_line(path, b"two\n")
+        ...     os.path.getsize(path)
+        8
+    """
+    remaining = memoryview(line)
+    with open(path, "ab", buffering=0, opener=open_regular_file) as file:
+        before = file.tell()
+        try:
+            while remaining:
+                remaining = remaining[file.write(remaining) :]
+        except OSError as error:
+            file.truncate(before)
+            if not before:
+                os.unlink(path)
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def _open_temporary(folder: str, path: str) -> tuple[str, BinaryIO]:

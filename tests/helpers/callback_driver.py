@@ -7,6 +7,7 @@ from minispore import Parameter, Tensor, nn
 from minispore.train import Callback, LambdaCallback, RunContext
 from minispore.train.callback import _InternalCallbackParam
 from minispore.train.protocol import SupportsState
+from minispore.train.protocol.callback import CallbackManager
 from minispore.train.resume import decode, encode
 
 
@@ -36,13 +37,27 @@ def run_context(rate: float = 0.5, **more: object) -> RunContext:
 def epoch(
     callback: Callback, context: RunContext, number: int, value: object, name: str = "value"
 ) -> None:
-    """Run an epoch whose evaluation returns `value`, or has none; the weight is its number."""
-    params = context.original_args()
-    params.update(cur_epoch_num=number, cur_step_num=number, net_outputs=Tensor(1.5))
+    """Run an epoch whose evaluation returns `value`, or has none; the weight is its number.
+
+    All hooks are called in their order.
+    """
+    params, events = context.original_args(), CallbackManager(callback)
+    params.update(cur_epoch_num=number)
+    events.on_train_epoch_begin(context)
+    params.update(cur_step_num=number)
+    events.on_train_step_begin(context)
+    params.update(net_outputs=Tensor(1.5))
     weight_of(context).set_data(Tensor([[float(number)]]))
+    events.on_train_step_end(context)
     if value is not None:
+        events.on_eval_begin(context)
+        events.on_eval_epoch_begin(context)
+        events.on_eval_step_begin(context)
+        events.on_eval_step_end(context)
+        events.on_eval_epoch_end(context)
         params.update(metrics={name: value}, eval_results={name: value})
-    callback.on_train_epoch_end(context)
+        events.on_eval_end(context)
+    events.on_train_epoch_end(context)
     params.pop("metrics", None)
     params.pop("eval_results", None)
 
@@ -59,6 +74,7 @@ def decisions(
     values: Sequence[float | None],
     observe: Callable[[C, RunContext], object],
     cuts: Sequence[int] = (),
+    name: str = "value",
 ) -> list[object]:
     """Return the results of `observe` after each epoch, until a stop is requested.
 
@@ -76,7 +92,7 @@ def decisions(
             callback.on_train_begin(context)
             assert isinstance(callback, SupportsState)
             callback.load_state_dict(state)
-        epoch(callback, context, number, value)
+        epoch(callback, context, number, value, name)
         results.append(observe(callback, context))
         if context.get_stop_requested():
             break

@@ -242,7 +242,7 @@ class Training:
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.suppress(SimulatedKill):
             if self.fit:
-                model.fit(self.epochs, data, valid, 2, callbacks, resume=resume)
+                model.fit(self.epochs, data, valid, min(2, self.epochs), callbacks, resume=resume)
             else:
                 model.train(self.epochs, data, callbacks, resume=resume)
         parameters = {p.name: p.asnumpy().tobytes() for p in model.train_network.get_parameters()}

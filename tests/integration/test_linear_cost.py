@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore import Tensor, nn, ops, train, value_and_grad
+from minispore import Tensor, nn, ops, tensorpack, train, value_and_grad
 from minispore import dataset as ds
 
 Action = Callable[[], object]
@@ -170,6 +170,36 @@ def test_cost_of_steps_is_linear() -> None:
 
 def test_cost_of_callbacks_is_linear() -> None:
     check_linear(lambda size: partial(model(nn.Dense(2, 2)).train, 1, data(2), callbacks(size)))
+
+
+class Logs(tensorpack.Callback):
+    """Log a number in each step."""
+
+    def _trigger_step(self) -> None:
+        self.trainer.monitors.put_scalar("number", 1.0)
+
+
+# Callbacks that write a row in each step or epoch.
+WRITERS: dict[str, Callable[[Path], train.Callback]] = {
+    "CSVLogger": lambda folder: train.CSVLogger(folder / "run.csv", 1),
+    "JSONLWriter": tensorpack.JSONLWriter,
+    "JSONWriter": tensorpack.JSONWriter,
+    "TFEventWriter": tensorpack.TFEventWriter,
+    "SummaryCollector": lambda folder: train.SummaryCollector(str(folder), 1),
+}
+
+
+@pytest.mark.parametrize("by", ["steps", pytest.param("epochs", marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", WRITERS)
+def test_cost_of_writing_rows_is_linear(name: str, by: str, tmp_path: Path) -> None:
+    def prepare(size: int) -> Action:
+        folder = tmp_path / f"of {size}"
+        folder.mkdir()
+        epochs, steps = (1, size) if by == "steps" else (size, 1)
+        writing = [Logs(), WRITERS[name](folder)]
+        return partial(model(nn.Dense(2, 2)).train, epochs, data(steps), writing)
+
+    check_linear(prepare)
 
 
 @pytest.mark.full

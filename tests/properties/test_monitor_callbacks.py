@@ -18,12 +18,12 @@ from tests.helpers.callback_driver import decisions, learning_rate, weight
 # Few different values, so that ties and small differences are frequent; None is no evaluation.
 value = st.sampled_from([0.0, -0.0, 0.25, 0.5, 0.75, 1.0, 2.0, -1.0, math.nan, math.inf, -math.inf])
 values = st.lists(value | st.none(), max_size=12)
-modes = st.sampled_from(["min", "max"])
+modes = st.sampled_from(["min", "max", "auto"])  # of the name "mse"
 deltas = st.sampled_from([0.0, 0.25, 0.5])
 
 
 def better(a: float, b: float, mode: str, delta: float) -> bool:
-    return a < b - delta if mode == "min" else a > b + delta
+    return a > b + delta if mode == "max" else a < b - delta
 
 
 @settings(max_examples=4 * settings().max_examples)
@@ -34,9 +34,11 @@ def better(a: float, b: float, mode: str, delta: float) -> bool:
     st.integers(0, 4),
     st.none() | st.sampled_from([0.0, 0.5]),
     st.booleans(),
+    st.booleans(),
 )
-@example([1.0, 0.0, 0.5, 0.5], "min", 0.0, 2, None, True)  # zero is a value
-@example([1.0, 0.5, 0.25, 0.25, 0.25, 0.25], "min", 0.25, 3, 0.5, True)
+@example([1.0, 0.0, 0.5, 0.5], "min", 0.0, 2, None, True, True)  # zero is a value
+@example([1.0, 0.5, 0.25, 0.25, 0.25, 0.25], "min", 0.25, 3, 0.5, True, True)
+@example([1.0, 0.5, 0.5, 0.5], "auto", 0.0, 2, None, True, False)
 def test_early_stopping_matches_model(
     sequence: list[float | None],
     mode: str,
@@ -44,15 +46,16 @@ def test_early_stopping_matches_model(
     patience: int,
     baseline: float | None,
     verbose: bool,
+    restores: bool,
 ) -> None:
-    best, wait, best_at = math.inf if mode == "min" else -math.inf, 0, 0
+    best, wait, best_at = math.inf if mode != "max" else -math.inf, 0, 0
     expected: list[object] = []
     stopped, last = 0, 0
     for last, now in enumerate(sequence, start=1):
         if now is not None:
             wait += 1
             if better(now, best, mode, delta):
-                best, best_at = now, last
+                best, best_at = now, last if restores else 0
                 if baseline is None or better(now, baseline, mode, delta):
                     wait = 0
             stopped = last if wait >= max(1, patience) else 0
@@ -64,7 +67,7 @@ def test_early_stopping_matches_model(
     lines += [f"Epoch {stopped:05d}: early stopping"] * (stopped > 0)
 
     def make() -> EarlyStopping:
-        return EarlyStopping("value", delta, patience, verbose, mode, baseline, True)
+        return EarlyStopping("mse", delta, patience, verbose, mode, baseline, restores)
 
     def observe(callback: EarlyStopping, run: RunContext) -> object:
         assert not run.is_interrupted()  # a stopped training has finished
@@ -72,7 +75,7 @@ def test_early_stopping_matches_model(
         return callback.best, callback.wait, callback.stopped_epoch, weight(run)
 
     with redirect_stdout(StringIO()) as screen:
-        actual = decisions(make, sequence, observe)
+        actual = decisions(make, sequence, observe, name="mse")
     assert actual == expected
     assert screen.getvalue().splitlines() == (lines if verbose else [])
 
@@ -86,10 +89,12 @@ def test_early_stopping_matches_model(
     st.integers(0, 3),
     st.sampled_from([0.0, 0.1, 1]),
     st.booleans(),
+    st.sampled_from([0.1, 0.5, 0.9]),
 )
-@example([1.0, 0.0, 0.0], "min", 0.0, 1, 0, 0.0, True)  # zero is a value
-@example([1.0] * 8, "min", 0.25, 2, 3, 0.0, True)
-@example([1.0, 2.0] * 3, "min", 0.0, 1, 0, 0.1, True)
+@example([1.0, 0.0, 0.0], "min", 0.0, 1, 0, 0.0, True, 0.1)  # zero is a value
+@example([1.0] * 8, "min", 0.25, 2, 3, 0.0, True, 0.5)
+@example([1.0, 2.0] * 3, "auto", 0.0, 1, 0, 0.1, True, 0.1)  # the bound is between two rates
+@example([1.0, 0.75, 0.5], "auto", 0.25, 1, 0, 0.0, True, 0.9)  # an improvement by the minimum
 def test_reduce_lr_on_plateau_matches_model(
     sequence: list[float | None],
     mode: str,
@@ -98,8 +103,9 @@ def test_reduce_lr_on_plateau_matches_model(
     cooldown: int,
     min_lr: float,
     verbose: bool,
+    factor: float,
 ) -> None:
-    rate, best = np.float32(0.5), math.inf if mode == "min" else -math.inf
+    rate, best = np.float32(0.5), math.inf if mode != "max" else -math.inf
     wait = resting = 0
     expected: list[object] = []
     lines: list[str] = []
@@ -113,7 +119,7 @@ def test_reduce_lr_on_plateau_matches_model(
                 wait += 1
                 if wait >= patience:
                     if rate > np.float32(min_lr):
-                        rate = max(rate * np.float32(0.1), np.float32(min_lr))
+                        rate = max(rate * np.float32(factor), np.float32(min_lr))
                         line = "ReduceLROnPlateau reducing learning rate to"
                         lines.append(f"Epoch {number:05d}: {line} {rate!s}.")
                     wait, resting = 0, cooldown
@@ -121,45 +127,53 @@ def test_reduce_lr_on_plateau_matches_model(
     expected.append(expected[-1] if expected else (best, 0, 0, 0.5))
 
     def make() -> ReduceLROnPlateau:
-        return ReduceLROnPlateau("value", 0.1, patience, verbose, mode, delta, cooldown, min_lr)
+        return ReduceLROnPlateau("mse", factor, patience, verbose, mode, delta, cooldown, min_lr)
 
     def observe(callback: ReduceLROnPlateau, run: RunContext) -> object:
         return callback.best, callback.wait, callback.cooldown_counter, learning_rate(run)
 
     with redirect_stdout(StringIO()) as screen:
-        actual = decisions(make, sequence, observe)
+        actual = decisions(make, sequence, observe, name="mse")
     assert actual == expected
     assert screen.getvalue().splitlines() == (lines if verbose else [])
 
 
 def files_and_values(callback: BestCheckpoint, folder: str) -> object:
-    there = {name for name in os.listdir(folder) if name.endswith(".ckpt")}
+    there = set(os.listdir(folder))
     named = [(os.path.basename(path), value) for path, value in callback.files.items()]
     assert there == {name for name, _ in named}
     return named
 
 
 @settings(max_examples=2 * settings().max_examples)
-@given(values, modes, st.integers(1, 3), st.sets(st.integers(1, 12), max_size=3))
-@example([2.0, 1.0, 0.5, 1.0, None, 0.0, 3.0], "min", 2, {3, 6})
+@given(
+    values,
+    modes,
+    st.integers(1, 3),
+    st.sets(st.integers(1, 12), max_size=3),
+    st.sampled_from(["ckpt", "safetensors"]),
+)
+@example([2.0, 1.0, 0.5, 1.0, None, 0.0, 3.0], "min", 2, {3, 6}, "ckpt")
+@example([2.0, 1.0, 0.5, 1.0, None, 0.0, 3.0], "auto", 2, {3, 6}, "safetensors")
 def test_best_checkpoint_matches_sorted_list(
-    sequence: list[float | None], mode: str, top_k: int, cuts: set[int]
+    sequence: list[float | None], mode: str, top_k: int, cuts: set[int], format: str
 ) -> None:
     ranked: list[tuple[float, int]] = []
     expected: list[object] = []
     for number, now in enumerate(sequence, start=1):
         if now is not None and not math.isnan(now):
-            ranked.append((now if mode == "min" else -now, number))
+            ranked.append((-now if mode == "max" else now, number))
         ranked = sorted(ranked, key=lambda pair: pair[0])[:top_k]
-        sign = 1 if mode == "min" else -1
-        expected.append([(f"best-{epoch}_1.ckpt", sign * key) for key, epoch in ranked])
+        sign = -1 if mode == "max" else 1
+        expected.append([(f"a-{epoch}_1.{format}", sign * key) for key, epoch in ranked])
     expected.append(expected[-1] if expected else [])
     with TemporaryDirectory() as folder:
         actual = decisions(
-            lambda: BestCheckpoint("value", mode, top_k, directory=folder),
+            lambda: BestCheckpoint("mse", mode, top_k, "a", folder, format),
             sequence,
             lambda cb, _: files_and_values(cb, folder),
             sorted(cuts),
+            "mse",
         )
     assert actual == expected
 

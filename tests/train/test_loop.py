@@ -1,15 +1,19 @@
 """The training loop: the parameters at each step, and the modes of the networks."""
 
+import warnings
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn
+from minispore.nn import Cell
 from minispore.train import LambdaCallback, LossMonitor, Model, RunContext
 from tests.helpers.spy_callback import SpyCallback
-from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, Y, make
+from tests.helpers.stub_models import Rows, X, Y, make
 
 
 @given(rows=st.integers(1, 10), first=st.integers(0, 2), epochs=st.integers(1, 3))
@@ -103,16 +107,91 @@ def test_callback_evaluation_restores_training_mode() -> None:
     assert modes == [True] * 4
 
 
-def test_cell_frozen_by_callback_stays_frozen() -> None:
-    network, frozen = ConstantLoss(), nn.Dense(4, 3)
-    network.frozen = frozen
-    modes: list[tuple[bool, bool]] = []
-    freezes = LambdaCallback(
-        on_train_epoch_begin=lambda _: frozen.set_train(mode=False),
-        on_train_step_end=lambda _: modes.append((network.training, frozen.training)),
-    )
-    Model(network).train(2, Batches(2), freezes)
-    assert modes == [(True, False)] * 4
+class Layers(nn.Cell):
+    """Two cells whose modes are observed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Dense(4, 4), nn.Dense(4, 3)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x))
+
+
+# Each is called between two steps of a training, and leaves the modes as they were.
+EVALUATIONS: dict[str, Callable[[Model, Cell], object]] = {
+    "nothing": lambda model, net: None,
+    "eval": lambda model, net: model.eval(Rows(4)),
+    "predict": lambda model, net: model.predict(Tensor(X)),
+    "another Model": lambda model, net: Model(net).predict(Tensor(X)),
+    "a part": lambda model, net: Model(next(iter(net.cells()))).predict(Tensor(X)),
+}
+BEGINS = ["on_train_begin", "on_train_epoch_begin", "on_train_step_begin", "on_train_epoch_end"]
+
+
+@given(
+    st.booleans(),
+    st.sampled_from(BEGINS),
+    st.sampled_from(["first", "second", "both"]),
+    st.sampled_from(["on_train_step_begin", "on_train_step_end", "on_train_epoch_end"]),
+    st.sampled_from(list(EVALUATIONS)),
+)
+@example(False, "on_train_begin", "second", "on_train_step_end", "nothing")
+@example(True, "on_train_begin", "second", "on_train_step_end", "eval")
+@example(False, "on_train_begin", "both", "on_train_step_end", "another Model")
+@example(True, "on_train_epoch_begin", "both", "on_train_epoch_end", "a part")
+def test_modes_that_a_callback_sets_stay(
+    validates: bool, begin: str, frozen: str, between: str, evaluation: str
+) -> None:
+    """Also across validations, and evaluations by callbacks."""
+    net = Layers()
+    loss, optimizer = nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1)
+    model = Model(net, loss, optimizer, metrics={"acc"})
+    modes: dict[str, list[tuple[bool, bool]]] = {"train": [], "eval": []}
+    done: list[int] = []
+
+    def freeze(run_context: RunContext) -> None:
+        if not done:
+            cell = net if frozen == "both" else getattr(net, frozen)
+            cell.set_train(mode=False)
+            done.append(len(modes["train"]))
+
+    def note(run_context: RunContext) -> None:
+        mode = run_context.original_args().mode
+        modes[mode].append((net.first.training, net.second.training))
+
+    def thaw(run_context: RunContext) -> None:
+        net.second.set_train()
+
+    callbacks = [
+        LambdaCallback(on_train_step_end=note, on_eval_step_end=note),
+        LambdaCallback(**{begin: freeze}),
+        LambdaCallback(**{between: lambda _: EVALUATIONS[evaluation](model, net)}),
+        LambdaCallback(on_eval_begin=thaw),
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if validates:
+            model.fit(2, Rows(8), Rows(8), callbacks=callbacks)
+        else:
+            model.train(2, Rows(8), callbacks)
+    kept = frozen == "second", frozen == "first"
+    kept = (False, False) if frozen == "both" else kept
+    assert modes["train"] == [(True, True)] * done[0] + [kept] * (4 - done[0])
+    assert modes["eval"] == [(False, True)] * 4 * validates  # as its own begin hooks set them
+    assert len(caught) == (frozen == "both" and begin != "on_train_begin")
+
+
+def test_evaluation_mode_that_a_step_leaves_behind_is_a_warning() -> None:
+    model = make()
+    leaves = LambdaCallback(on_train_step_end=lambda _: model.predict_network.set_train(mode=False))
+    modes: list[bool] = []
+    with pytest.warns(
+        UserWarning, match="From epoch 1, step 2 on, .* in evaluation mode"
+    ) as caught:
+        model.train(2, Rows(8), [mode_recorder(modes), leaves])
+    assert [warning.filename for warning in caught] == [__file__]
+    assert modes == [True, False, False, False]
 
 
 @given(rows=st.integers(1, 10), epochs=st.integers(1, 3))

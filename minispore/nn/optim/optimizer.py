@@ -1,7 +1,7 @@
 """The base class of optimizers: learning rates, weight decay, step count, in-place updates."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import prod
+from math import inf, prod
 from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -150,7 +150,8 @@ class Optimizer(Cell):
 
         Raises:
             TypeError: `gradients` is not a tuple or list of Tensors, or a dtype differs.
-            ValueError: The number of gradients or a shape differs. No parameter is updated.
+            ValueError: The number of gradients or a shape differs, or a learning rate or weight
+                decay is negative, infinite or NaN. No parameter is updated.
             RuntimeError: The list of learning rates has no value for this step.
         """
         self._check_gradients(gradients)
@@ -180,13 +181,15 @@ class Optimizer(Cell):
         """Return the learning rate of the next step, one for each parameter if groups differ."""
         rates = [
             rate if isinstance(rate, Parameter) else tensor_of(np.array(value, np.float32))
-            for rate, value in zip(self._rates, self._current_values(self._rates), strict=True)
+            for rate, value in zip(
+                self._rates, self._current_values(self._rates, "learning rate"), strict=True
+            )
         ]
         return tuple(rates) if self.is_group_lr else rates[0]
 
     def get_weight_decay(self) -> float | tuple[float, ...]:
         """Return the weight decay of the next step, one for each parameter if there are groups."""
-        decays = self._current_values(self._decays)
+        decays = self._current_values(self._decays, "weight decay")
         return tuple(decays) if self.is_group else max(decays)
 
     def get_lr_parameter(
@@ -236,8 +239,8 @@ class Optimizer(Cell):
         All numbers that change from step to step are computed here: `_update` must not compute with
         them, since a captured step computes the arrays only.
         """
-        rates = self._current_values(self._rates)
-        decays = self._current_values(self._decays)
+        rates = self._current_values(self._rates, "learning rate")
+        decays = self._current_values(self._decays, "weight decay")
         shrinkage = rates
         if self._decouples_decay:
             shrinkage = [1 - rate * decay for rate, decay in zip(rates, decays, strict=True)]
@@ -305,15 +308,18 @@ class Optimizer(Cell):
         self._states.append(state)
         return state
 
-    def _current_values(self, sources: Sequence[Hyperparameter]) -> list[float]:
+    def _current_values(self, sources: Sequence[Hyperparameter], name: str) -> list[float]:
         values: dict[int, float] = {}
-        return [
-            values[key]
-            if (key := id(source)) in values
+        for source in sources:
             # Once for all parameters of a group.
-            else values.setdefault(key, self._current_value(source))
-            for source in sources
-        ]
+            if (key := id(source)) not in values:
+                value = values[key] = self._current_value(source)
+                if not 0 <= value < inf:
+                    raise ValueError(
+                        f"For '{self.cls_name}', the {name} must be a finite number of at least 0, "
+                        f"but in step {scalar_value(self.global_step):.0f} it is {value}."
+                    )
+        return [values[id(source)] for source in sources]
 
     def _current_value(self, source: Hyperparameter) -> float:
         value = source(self.global_step) if isinstance(source, Cell) else source

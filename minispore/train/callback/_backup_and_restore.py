@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from minispore.train.callback._checkpoint import make_folder
+from minispore.train.callback._checkpoint import can_replace, make_folder
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
@@ -18,7 +18,8 @@ class BackupAndRestore(Callback):
     The same script, started again after a crash, continues exactly: weights, optimizer, epoch and
     step, the order of the dataset, random number generators and the states of the callbacks are
     restored from the file `backup.ckpt`. The file is removed when training has finished, after its
-    last epoch or by `EarlyStopping`; after any other stop or an exception it is kept.
+    last epoch or by `EarlyStopping`; after any other stop or an exception it is kept. Weights that
+    are not finite replace no backup.
 
     A run that is given another file as `resume` ignores the backup.
 
@@ -83,8 +84,11 @@ class BackupAndRestore(Callback):
         self, run_context: RunContext, state: TrainingState, reason: SaveReason
     ) -> None:
         """Write the backup; when training has finished, only if it is to be kept."""
-        if reason in {"requested", "interrupted"} or (reason == "finished" and not self._delete):
-            network = run_context.original_args().train_network
+        if reason == "restored" or (reason == "finished" and self._delete):
+            return
+        params = run_context.original_args()
+        if can_replace(params):
+            network = params.train_network
             os.makedirs(os.path.dirname(self._file), exist_ok=True)  # it may have been removed
             save_checkpoint(network, self._file, append_dict=state.entries(), crc_check=True)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 
 from minispore.train.callback._checkpoint import (
+    can_replace,
     check_prefix,
     make_folder,
     next_run_suffix,
@@ -24,17 +25,18 @@ class BestCheckpoint(Callback):
 
     At the end of an epoch with an evaluation, the network and the state of its optimizer are saved
     if the value is among the `top_k` best so far. Of equal values the earlier one ranks higher; NaN
-    is never saved. The files are named `prefix-epoch_step.ckpt`; as in ModelCheckpoint, a suffix of
-    the prefix keeps files of earlier runs from being overwritten. A file is written completely
-    before a worse one is removed. Only files that this callback wrote are removed, and only if no
-    other callback retains them.
+    is never saved, nor are weights that are not finite. The files are named
+    `prefix-epoch_step.ckpt`; as in ModelCheckpoint, a suffix of the prefix keeps files of earlier
+    runs from being overwritten. A file is written completely before a worse one is removed. Only
+    files that this callback wrote are removed, and only if no other callback retains them.
 
     MindSpore has no such callback.
 
     Args:
         monitor: "loss" for the training loss; in `Model.fit` also "eval_loss" and the names of the
             metrics.
-        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        mode: Whether "min" or "max" is better; "auto" decides by the name, and
+            warns of one that it does not know.
         top_k: The number of files to keep.
         prefix: The beginning of the file names.
         directory: The folder, created if it does not exist; by default the current one.
@@ -110,7 +112,9 @@ class BestCheckpoint(Callback):
         if value is None or value != value:  # noqa: PLR0124 (NaN)
             return
         better = self._monitored.is_improvement
-        if len(self._values) < self._top_k or better(value, [*self._values.values()][-1]):
+        if (
+            len(self._values) < self._top_k or better(value, [*self._values.values()][-1])
+        ) and can_replace(run_context.original_args()):
             path = self._save(run_context)
             self._values.pop(path, None)
             ranked = sorted(

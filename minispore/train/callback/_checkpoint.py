@@ -24,11 +24,13 @@ from minispore.train.protocol.callback import (
     RunContext,
     SaveReason,
 )
+from minispore.train.protocol.outputs import has_finite_weights
 from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import caller, check_bool, check_int, check_type, is_list
 from minispore.utils.unsupported import hint_keywords
+from minispore.utils.warn import warn_at_caller
 
 _TRAINING_STATE: Final = "training_state"
 _POLICY: Final = (
@@ -69,8 +71,9 @@ class CheckpointConfig:
         enc_key: Must be None: encryption is not supported.
         enc_mode: Accepted for compatibility; has no effect without a key.
         exception_save: Whether to save when an exception, including KeyboardInterrupt, ends the
-            training. The name of that file ends with `_breakpoint`. It has no training state, since
-            an exception may be raised in the middle of a step.
+            training. The name of that file ends with `_breakpoint`, and has the step 0 if there was
+            none in the epoch. It has no training state, since an exception may be raised in the
+            middle of a step.
         crc_check: Whether files end with a checksum.
         remove_redundancy: Accepted for compatibility; has no effect.
         format: "ckpt" or "safetensors".
@@ -197,7 +200,8 @@ class ModelCheckpoint(Callback):
     The files are named `prefix-epoch_step.ckpt`, where steps are counted within the epoch. When
     training ends, the last step is saved unless it has just been saved. If the folder already
     contains checkpoints with that prefix when the callback is created, `_1`, `_2`, … is appended to
-    the prefix, so that files of earlier runs are not overwritten.
+    the prefix, so that files of earlier runs are not overwritten. Weights that are not finite are
+    not saved, with a warning: the file of the last finite ones stays.
 
     The callback also writes `prefix-graph.meta`. MindSpore stores its compiled graph there; this
     file holds the tree of cells as text.
@@ -333,8 +337,8 @@ class ModelCheckpoint(Callback):
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Save the current parameters if the policy requires it."""
         params = run_context.original_args()
-        if self._config.exception_save and params.get("cur_step_num"):
-            self._write(params, f"{self._name(params)}_breakpoint")
+        if self._config.exception_save and "train_network" in params:  # not in an evaluation alone
+            self._write(params, f"{self._breakpoint_name(params)}_breakpoint")
         if self._config.async_save:
             wait_for_saves()
 
@@ -398,6 +402,8 @@ class ModelCheckpoint(Callback):
 
     def _save(self, params: InternalCallbackParam, state: TrainingState | None = None) -> None:
         """Write a checkpoint, then remove the files that the policy does not retain."""
+        if not can_replace(params):
+            return
         self._complete_save()
         path = self._write(params, self._name(params), state)
         self._replace_temporary(path)
@@ -418,6 +424,8 @@ class ModelCheckpoint(Callback):
         self, params: InternalCallbackParam, state: TrainingState | None = None
     ) -> None:
         """Write the step at which the run was stopped."""
+        if not can_replace(params):
+            return
         path = self._write(params, self._name(params), state)
         self._replace_temporary(path)
         self._temporary = path
@@ -470,6 +478,15 @@ class ModelCheckpoint(Callback):
         epoch = params.cur_epoch_num - (current // params.batch_num - step // params.batch_num)
         return f"{self._prefix}-{epoch}_{step % params.batch_num + 1}"
 
+    def _breakpoint_name(self, params: InternalCallbackParam) -> str:
+        """Return the file name at an exception, which may be raised before the epoch's steps."""
+        epoch = params.get("cur_epoch_num", 0)
+        size = params.train_dataset.get_dataset_size() if "train_dataset" in params else 0
+        before = size * max(0, epoch - params.get("initial_epoch", 0) - 1)
+        if isinstance(self._prefix, str) and params.get("cur_step_num", 0) <= before:
+            return f"{self._prefix}-{epoch}_0"
+        return self._name(params)
+
     def _folder(self, params: InternalCallbackParam) -> str:
         """Return the folder of the current step's file, created if needed."""
         directory = self._directory
@@ -502,8 +519,11 @@ class ModelCheckpoint(Callback):
     ) -> str:
         config = self._config
         path = os.path.join(self._folder(params), f"{name}.{config.format}")
-        current = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
-        values = {k: current.get(k, value) for k, value in (config.append_dict or {}).items()}
+        current = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
+        values = {
+            name: params.get(current[name], 0) if name in current else value
+            for name, value in (config.append_dict or {}).items()
+        }
         save_checkpoint(
             params.train_network if config.saved_network is None else config.saved_network,
             path,
@@ -515,6 +535,16 @@ class ModelCheckpoint(Callback):
             remove_redundancy=config.remove_redundancy,
         )
         return path
+
+
+def can_replace(params: InternalCallbackParam) -> bool:
+    """Return whether the weights are finite; warn if not, since earlier files are then kept."""
+    finite = has_finite_weights(params.get("network", params.train_network))
+    if not finite:
+        warn_at_caller(
+            f"{caller()} saves nothing, and removes no earlier file: weights are not finite."
+        )
+    return finite
 
 
 def check_prefix(prefix: object) -> str:

@@ -2,14 +2,18 @@
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import StringIO
+from typing import Final
 
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.resume import StateField, StatefulMixin, read_field
-from minispore.utils.atomic import atomic_write
+from minispore.utils.atomic import append_line, atomic_write
 from minispore.utils.checks import check_int, check_type
+
+_COLUMNS: Final = ("epoch", "step", "net_output")
 
 
 class CSVLogger(StatefulMixin, Callback):
@@ -17,7 +21,10 @@ class CSVLogger(StatefulMixin, Callback):
 
     The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row
     before, and the metrics of the validation of `Model.fit`; a cell is empty where there was no
-    validation. A new run replaces the file, and a resumed run continues the table.
+    validation. A metric named `epoch` has the column `eval_epoch`.
+
+    A new run replaces the file, and a resumed run continues the table. Rows are appended: a killed
+    process leaves at most an incomplete last line, which a resumed run removes.
 
     Args:
         filename: The file.
@@ -64,10 +71,12 @@ class CSVLogger(StatefulMixin, Callback):
         self._filename = filename
         self._every = every
         self.rows: list[dict[str, object]] = []
+        self._columns = list(_COLUMNS)
+        self._size = 0  # of the file that it has written
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Start a table, unless the run is resumed."""
-        self.rows = []
+        self.rows, self._columns = [], list(_COLUMNS)
         self.reset_state()
         if run_context.get_resume_requested() is None:
             self._write()
@@ -92,7 +101,7 @@ class CSVLogger(StatefulMixin, Callback):
 
     def state_dict(self) -> dict[str, object]:
         """Return the rows as text, and the sum and the number of the losses since the last one."""
-        return {"table": self._text(), **super().state_dict()}
+        return {"table": self._lines(self.rows, header=True), **super().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned, and write the table.
@@ -104,6 +113,7 @@ class CSVLogger(StatefulMixin, Callback):
         super().load_state_dict(state)
         rows = csv.DictReader(StringIO(text, newline=""))
         self.rows = [{name: _value(cell) for name, cell in row.items() if cell} for row in rows]
+        self._columns = list(rows.fieldnames or _COLUMNS)
         self._write()
 
     def _add_row(self, run_context: RunContext, metrics: Mapping[str, object]) -> None:
@@ -111,23 +121,40 @@ class CSVLogger(StatefulMixin, Callback):
         row: dict[str, object] = {"epoch": params.cur_epoch_num, "step": params.cur_step_num}
         if self._steps:
             row["net_output"] = float(f"{self._total_loss / self._steps:.6g}")
-        self.rows.append(row | dict(metrics))
+        row |= distinct_names(metrics, _COLUMNS)
+        self.rows.append(row)
         self._total_loss, self._steps = 0.0, 0
-        self._write()
+        new = [name for name in row if name not in self._columns]
+        self._columns += new
+        if new or _size(self._filename) != self._size:  # something else has changed the file
+            self._write()
+        else:
+            line = self._lines([row]).encode()
+            append_line(self._filename, line)
+            self._size += len(line)
 
-    def _text(self) -> str:
-        first = ("epoch", "step", "net_output")
-        names = dict.fromkeys((*first, *(name for row in self.rows for name in row)))
+    def _lines(self, rows: Iterable[dict[str, object]], *, header: bool = False) -> str:
         text = StringIO(newline="")
-        table = csv.DictWriter(text, list(names), lineterminator="\n")
-        table.writeheader()
-        table.writerows(self.rows)
+        table = csv.DictWriter(text, self._columns, lineterminator="\n")
+        if header:
+            table.writeheader()
+        table.writerows(rows)
         return text.getvalue()
 
     def _write(self) -> None:
-        """Replace the file atomically, so that readers never see an incomplete row."""
+        """Replace the file atomically."""
+        content = self._lines(self.rows, header=True).encode()
         with atomic_write(self._filename) as file:
-            file.write(self._text().encode())
+            file.write(content)
+        self._size = len(content)
+
+
+def _size(path: str | os.PathLike[str]) -> int:
+    """Return the number of bytes of a file, -1 if there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
 
 
 def _value(cell: str) -> object:

@@ -20,10 +20,12 @@ class EarlyStopping(StatefulMixin, Callback):
         patience: The number of consecutive epochs without improvement after which training stops;
             0 has the same effect as 1.
         verbose: Whether to print a line when training stops and when weights are restored.
-        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        mode: Whether "min" or "max" is better; "auto" decides by the name, and
+            warns of one that it does not know.
         baseline: If given, only improvements that are also better than this reset the waiting.
         restore_best_weights: Whether to restore the parameters of the best epoch when training
-            ends, for whatever reason. The state of the optimizer is not restored. The weights are
+            ends, for whatever reason. There must be no other callback that sets the weights then,
+            such as WeightAveraging. The state of the optimizer is not restored. The weights are
             part of the callback's state, and so of each file to resume from.
 
     Attributes:
@@ -76,7 +78,7 @@ class EarlyStopping(StatefulMixin, Callback):
         self.baseline: float | None = (
             None if baseline is None else check_number(baseline, "baseline")
         )
-        self.restore_best_weights = restore_best_weights
+        self.restore_best_weights = self.sets_final_weights = restore_best_weights
         self.reset_state()
 
     def reset_state(self) -> None:
@@ -86,7 +88,9 @@ class EarlyStopping(StatefulMixin, Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check that the run measures the monitored metric, and reset the best value."""
-        self._monitored.check_available(run_context)
+        # Restoring weights does not depend on the patience.
+        patience = 0 if self.restore_best_weights else self.patience
+        self._monitored.check_available(run_context, patience)
         self.reset_state()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:

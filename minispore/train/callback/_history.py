@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output, shortest_float
 from minispore.train.resume import read_dict_field, read_list_field
 from minispore.utils.curves import plot_curves
@@ -21,7 +22,8 @@ class History(Callback):
 
     Attributes:
         epoch: ``{"epoch": [1, 2, …]}``, the epochs of the latest run; None before the first run.
-        history: ``{"net_output": […], metric: […]}`` of all runs.
+        history: ``{"net_output": […], metric: […]}`` of all runs; a metric that is named
+            "net_output" is "eval_net_output".
 
     Examples:
         >>> history = History()
@@ -63,7 +65,7 @@ class History(Callback):
         params = run_context.original_args()
         self._add_output(params)
         results = params.metrics if "metrics" in params else {}
-        for name, value in results.items():
+        for name, value in distinct_names(results, ["net_output"]).items():
             self.history.setdefault(name, []).append(value)
 
     def on_eval_begin(self, run_context: RunContext) -> None:

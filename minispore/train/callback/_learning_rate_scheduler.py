@@ -1,6 +1,7 @@
 """LearningRateScheduler: set the learning rate by a function of the step."""
 
 from collections.abc import Callable
+from math import inf
 
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
@@ -18,7 +19,8 @@ class LearningRateScheduler(Callback):
     Raises:
         TypeError: `learning_rate_function` is not callable; in training, if it does not
             return a number.
-        ValueError: In training, if the optimizer does not have a single constant learning rate.
+        ValueError: In training, if the optimizer does not have a single constant learning rate, or
+            the number is negative, infinite or NaN.
 
     Examples:
         >>> from minispore import nn
@@ -54,5 +56,10 @@ class LearningRateScheduler(Callback):
             raise TypeError(
                 f"For '{caller()}', 'learning_rate_function' must return a number, "
                 f"but for step {step} it returned {result!r}."
+            )
+        if not 0 <= array.item() < inf:
+            raise ValueError(
+                f"For '{caller()}', 'learning_rate_function' must return a finite number of at "
+                f"least 0, but for step {step} it returned {result!r}."
             )
         rate.set_data(array.item())

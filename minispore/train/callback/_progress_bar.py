@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NoReturn
 
 from minispore.train.protocol.callback import Callback, RunContext
+from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.progress import progress_bar
@@ -75,7 +76,8 @@ class ProgressBar(StatefulMixin, Callback):
         self._close()
         params = run_context.original_args()
         parts = [f"loss {self._total_loss / self._steps:.4f}"] if self._steps else []
-        for name, value in (params.metrics if "metrics" in params else {}).items():
+        metrics = params.metrics if "metrics" in params else {}
+        for name, value in distinct_names(metrics, ["loss"]).items():
             parts.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {value}")
         if run_context.is_epoch_unfinished():
             parts.append(f"stopped after {self._steps} step{'' if self._steps == 1 else 's'}")

@@ -28,7 +28,8 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
         patience: The number of consecutive epochs without improvement after which the learning
             rate is reduced; 0 has the same effect as 1.
         verbose: Whether to print a line for each reduction.
-        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        mode: Whether "min" or "max" is better; "auto" decides by the name, and
+            warns of one that it does not know.
         min_delta: The minimum change of the value that counts as an improvement.
         cooldown: The number of epochs after a reduction until waiting starts again; 0 and 1 both
             mean that it starts with the next epoch.
@@ -99,7 +100,7 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check the metric and the learning rate of the run, and reset the best value."""
-        self._monitored.check_available(run_context)
+        self._monitored.check_available(run_context, self.patience)
         learning_rate_of(run_context)
         self.reset_state()
 

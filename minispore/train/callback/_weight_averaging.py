@@ -4,7 +4,8 @@ from minispore.common import Parameter, Tensor
 from minispore.common import dtype as mstype
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.checks import check_int, check_number
+from minispore.utils.checks import caller, check_int, check_number
+from minispore.utils.warn import warn_at_caller
 
 
 class WeightAveraging(StatefulMixin, Callback):
@@ -12,7 +13,9 @@ class WeightAveraging(StatefulMixin, Callback):
 
     The averages are those of the trainable parameters over the steps of a run. The training itself
     does not change: `Model.fit` evaluates with the averages, then continues with the weights, which
-    are what other callbacks save. After an exception the network has its weights.
+    are what other callbacks save. After an exception the network has its weights. It cannot be used
+    with another callback that sets the weights at the end, such as EarlyStopping with
+    `restore_best_weights`.
 
     Args:
         decay: The decay of an exponential moving average (EMA): the weight of the average in an
@@ -41,6 +44,7 @@ class WeightAveraging(StatefulMixin, Callback):
     Source: Lightning's `callbacks.WeightAveraging`, and Keras' `SwapEMAWeights`.
     """
 
+    sets_final_weights = True
     _updates = StateField(int)
     _averages = StateField(dict[str, Tensor])
 
@@ -64,8 +68,18 @@ class WeightAveraging(StatefulMixin, Callback):
         self._restore()
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Start new averages."""
+        """Start new averages; warn if the run has no step to average."""
         self.reset_state()
+        params = run_context.original_args()
+        first = -(-self._start // self._every) * self._every
+        if "train_dataset" in params:
+            steps = params.epoch_num * params.train_dataset.get_dataset_size()
+            if first > steps:
+                warn_at_caller(
+                    f"{caller()} can do nothing in this run of {steps} steps: by "
+                    f"'update_every_n_steps' and 'update_starting_at_step', the first that it "
+                    f"averages would be {first}."
+                )
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Update the averages, if the step is due."""

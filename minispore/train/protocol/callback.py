@@ -365,6 +365,8 @@ class Callback:
 
     Attributes:
         chief_only: Whether, of several processes, only rank 0 calls it.
+        sets_final_weights: Whether it sets the weights with which a training ends; a run can have
+            only one such callback.
 
     Raises:
         TypeError: A subclass defines a method `on_…` that is not an event.
@@ -386,6 +388,7 @@ class Callback:
     _name_in_errors: ClassVar[str] = "{kind}"
 
     chief_only: bool = False
+    sets_final_weights: bool = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -760,6 +763,7 @@ def flatten_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[C
 
     Raises:
         TypeError: An item of `callbacks` is not a `Callback`.
+        ValueError: Several of them set the weights with which a training ends.
 
     Examples:
         >>> one, two = Callback(), Callback()
@@ -780,6 +784,13 @@ def flatten_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[C
         flat += callback.callbacks if isinstance(callback, CallbackManager) else [callback]
     for callback in tuple(flat):
         flat[:0] = callback.configure_callbacks(flat)
+    final = [type(callback).__name__ for callback in flat if callback.sets_final_weights]
+    if len(final) > 1:
+        raise ValueError(
+            "In the argument 'callbacks', only one callback can set the weights with which the "
+            f"training ends, but got {' and '.join(final)}. EarlyStopping does so only with "
+            "'restore_best_weights'."
+        )
     return flat
 
 

@@ -1,16 +1,31 @@
 """Monitored metrics: the value of a run that a callback compares, and which of two is better."""
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, TypeVar, cast
 
 from minispore.common import Tensor
 from minispore.train.protocol.callback import InternalCallbackParam, RunContext
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.utils.checks import caller, check_number, check_one_of, check_type
+from minispore.utils.warn import warn_at_caller
 
-# Words in the names of metrics for which smaller is better.
-_SMALLER_IS_BETTER = {"distance", "err", "error", "loss", "mae", "mse", "perplexity", "rmse"}
+T = TypeVar("T")
+
+# Words in the names of metrics for which smaller is better, and for which greater is.
+_SMALLER_IS_BETTER = {
+    "bce", "brier", "ce", "cer", "cost", "crossentropy", "deviance", "distance", "divergence",
+    "eer", "entropy", "err", "error", "fid", "hinge", "kl", "kld", "kldivergence", "logloss",
+    "loss", "mae", "mape", "medae", "mse", "msle", "nll", "perplexity", "ppl", "regret",
+    "rmse", "rmsle", "smape", "wer",
+}  # fmt: skip
+_GREATER_IS_BETTER = {
+    "acc", "accuracy", "ap", "auc", "auroc", "bleu", "correlation", "dice", "f", "fbeta",
+    "iou", "jaccard", "kappa", "likelihood", "map", "mcc", "miou", "mrr", "ndcg", "precision",
+    "psnr", "r", "recall", "reward", "roc", "rouge", "sensitivity", "similarity",
+    "specificity", "ssim", "top", "topk",
+}  # fmt: skip
+_EVALUATES = "Only 'Model.fit' with a 'valid_dataset' evaluates, after epochs of 'valid_frequency'."
 
 
 class MonitoredMetric:
@@ -19,7 +34,8 @@ class MonitoredMetric:
     Args:
         monitor: The name of the value: "loss" for the training's loss, or a result of the
             evaluation of `Model.fit`: "eval_loss" or a metric.
-        mode: "min", "max", or "auto" to infer the direction from the name.
+        mode: "min", "max", or "auto" to infer the direction from the words of the name; a warning
+            says if they are not known, and "max" is taken.
         min_delta: The minimum difference of an improvement; its sign is ignored.
 
     Attributes:
@@ -43,8 +59,7 @@ class MonitoredMetric:
         check_one_of(mode, ("auto", "min", "max"), "mode")
         self.min_delta: float = abs(check_number(min_delta, "min_delta"))
         if mode == "auto":
-            smaller = _SMALLER_IS_BETTER.intersection(re.split(r"[^a-z]+", monitor.lower()))
-            mode = "min" if smaller else "max"
+            mode = _direction(monitor)
         self.mode: str = mode
         self.worst: float = float("inf") if mode == "min" else float("-inf")
 
@@ -54,11 +69,20 @@ class MonitoredMetric:
             return value < than - self.min_delta
         return value > than + self.min_delta
 
-    def check_available(self, run_context: RunContext) -> None:
-        """Raise ValueError if the run is known not to measure the value."""
-        names = run_context.original_args().get("metric_names")
+    def check_available(self, run_context: RunContext, patience: int = 0) -> None:
+        """Raise ValueError if the run is known not to measure the value.
+
+        Warn if it is shorter than a callback's patience.
+        """
+        params = run_context.original_args()
+        names = params.get("metric_names")
         if names is not None:
             self._require(cast("Sequence[str]", names))
+        if patience > params.get("epoch_num", patience):
+            warn_at_caller(
+                f"{caller()} can do nothing in this run: its 'patience' of {patience} epochs is "
+                f"longer than the run of {params.epoch_num}."
+            )
 
     def value(self, run_context: RunContext) -> float | None:
         """Return the value; None if nothing was evaluated or the epoch is unfinished.
@@ -88,7 +112,7 @@ class MonitoredMetric:
             f"For '{caller()}', the argument 'monitor' must be one of what this run measures, "
             f"{', '.join(map(repr, known))}, but got {self.name!r}."
             + (f" Did you mean {nearest[0]!r}?" if nearest else "")
-            + ("" if names else " Only 'Model.fit' with a 'valid_dataset' evaluates.")
+            + ("" if names else f" {_EVALUATES}")
         )
 
     def _number(self, value: object) -> float:
@@ -99,6 +123,46 @@ class MonitoredMetric:
                 f"but {self.name!r} is {value!r}."
             )
         return float(array.item())
+
+
+def distinct_names(results: Mapping[str, T], taken: Collection[str]) -> dict[str, T]:
+    """Return the results of metrics, with `eval_` before each name that is taken.
+
+    Args:
+        results: The results by the names of the metrics.
+        taken: Names that mean something else.
+
+    Returns:
+        The results by names that differ from each other and from those that are taken. A number
+        that has its new name already is left out.
+
+    Examples:
+        >>> distinct_names({"epoch": 0.5, "mse": 1.0}, ["epoch", "step"])
+        {'eval_epoch': 0.5, 'mse': 1.0}
+    """
+    renamed: dict[str, T] = {}
+    for name, value in results.items():
+        new = name
+        while new in taken or (new != name and new in results):
+            new = f"eval_{new}"
+            if isinstance(value, float) and results.get(new) == value:
+                break
+        renamed.setdefault(new, value)
+    return renamed
+
+
+def _direction(monitor: str) -> str:
+    """Return "min" or "max" by the words of a name, such as `val_mse` or `neg_log_loss`."""
+    # Without the numbers in `acc5` and `f1`.
+    words = set(re.split(r"[^a-z]+", monitor.lower()))
+    smaller = bool(words & _SMALLER_IS_BETTER)
+    if not smaller and not words & _GREATER_IS_BETTER:
+        warn_at_caller(
+            f"For '{caller()}', whether smaller or greater is better is not known of the "
+            f"'monitor' {monitor!r}: greater is taken as better. Set 'mode' to 'min' or 'max'."
+        )
+        return "max"
+    return "min" if smaller != bool(words & {"neg", "negative"}) else "max"
 
 
 def _loss(params: InternalCallbackParam) -> object:

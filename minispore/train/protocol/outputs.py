@@ -13,6 +13,7 @@ import numpy as np
 from minispore import ops
 from minispore.common import Tensor
 from minispore.engine.array import NUMPY_TYPES, is_host
+from minispore.nn.cell import Cell
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items
 
@@ -109,6 +110,20 @@ def is_on_device(value: object) -> bool:
         (False, False)
     """
     return isinstance(value, Tensor) and not is_host(value._data)
+
+
+def has_finite_weights(network: Cell) -> bool:
+    """Return whether all trainable parameters are finite.
+
+    Args:
+        network: The network.
+
+    Examples:
+        >>> from minispore import nn
+        >>> has_finite_weights(nn.Dense(1, 1, Tensor([[float("inf")]])))
+        False
+    """
+    return all(is_finite(parameter) for parameter in network.trainable_params())
 
 
 class PendingDeviceValues(Generic[Tag]):

@@ -142,7 +142,7 @@ def test_file_retained_by_another_policy_is_kept(tmp_path: Path) -> None:
 
 def test_foreign_files_are_never_removed(tmp_path: Path) -> None:
     (tmp_path / "best-7_1.ckpt.txt").write_text("mine", "utf-8")
-    best, context = BestCheckpoint("value", directory=tmp_path), run_context()
+    best, context = BestCheckpoint("value", "max", directory=tmp_path), run_context()
     best.on_train_begin(context)
     for number in range(1, 6):
         epoch(best, context, number, float(number))
@@ -152,7 +152,7 @@ def test_foreign_files_are_never_removed(tmp_path: Path) -> None:
 
 
 def test_failed_save_keeps_previous_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    best, context = BestCheckpoint("value", directory=tmp_path), run_context()
+    best, context = BestCheckpoint("value", "max", directory=tmp_path), run_context()
     epoch(best, context, 1, 1.0)
 
     def full(*args: object, **kwargs: object) -> None:

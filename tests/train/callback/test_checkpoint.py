@@ -19,12 +19,14 @@ from minispore.train import LambdaCallback, Model
 from minispore.train.callback import _checkpoint
 from minispore.train.callback._checkpoint import CheckpointConfig, ModelCheckpoint
 from minispore.train.protocol.callback import (
+    EVENTS,
     Callback,
     CallbackManager,
     InternalCallbackParam,
     RunContext,
 )
 from minispore.train.serialization import load_checkpoint, wait_for_saves
+from tests.helpers.stub_models import Rows, make
 
 
 class Net(Cell):
@@ -260,6 +262,74 @@ def test_exception_save_writes_breakpoint_file(
     assert len(waits) == 2 * background  # before the third step is saved, and at the end
     assert checkpoints(tmp_path) == ["1_3", "1_4_breakpoint"][: 1 + save]
     assert checkpoint.latest_ckpt_file_name == str(tmp_path / "m-1_3.ckpt")
+
+
+@given(
+    st.sampled_from([event for event in EVENTS if event.startswith("on_train") or "eval" in event]),
+    st.integers(1, 6),
+    st.integers(0, 2),
+    st.sampled_from([-1, 2, 9]),
+    st.booleans(),
+)
+@example("on_train_begin", 1, 0, -1, True)
+@example("on_train_epoch_begin", 2, 0, -1, False)
+@example("on_train_epoch_begin", 1, 2, 9, True)
+@example("on_eval_step_end", 2, 0, -1, True)
+def test_breakpoint_file_is_written_at_each_event(
+    event: str, times: int, initial: int, sink_size: int, first: bool
+) -> None:
+    """It has the epoch and its step: 0 before the first, as in MindSpore 2.10."""
+    at, count = list[int](), 0
+
+    def fail(run_context: RunContext) -> None:
+        nonlocal count
+        count += 1
+        if count == times:
+            raise RuntimeError("mine")
+
+    def note(run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if params.mode == "train":
+            at[:] = [params.cur_epoch_num, at[1] + 1 if at[:1] == [params.cur_epoch_num] else 0]
+
+    def begin(run_context: RunContext) -> None:
+        at[:] = [0, 0]
+
+    observe = LambdaCallback(
+        on_train_begin=begin, on_train_epoch_begin=note, on_train_step_begin=note
+    )
+    with TemporaryDirectory() as folder:
+        config = CheckpointConfig(99, append_info=["epoch_num", "step_num"], exception_save=True)
+        rest: list[Callback] = [ModelCheckpoint("p", folder, config)]
+        rest.insert(first, LambdaCallback(**{event: fail}))
+        model, failed = make({"acc"}), False
+        try:
+            model.fit(
+                initial + 2, Rows(), Rows(), callbacks=[observe, *rest], initial_epoch=initial,
+                sink_size=sink_size, dataset_sink_mode=True,
+            )  # fmt: skip
+        except RuntimeError:
+            failed = True
+        files = sorted(Path(folder).glob("*_breakpoint.ckpt"))
+        epoch, step = at
+        number = 3 * max(0, epoch - initial - 1) + step
+        in_epoch = (number - 1) % sink_size + 1 if step and sink_size > 0 else step
+        assert [file.name for file in files] == [f"p-{epoch}_{in_epoch}_breakpoint.ckpt"] * failed
+        for file in files:
+            saved = load_checkpoint(file)
+            numbers = [Tensor(saved[name]) for name in ("epoch_num", "step_num")]
+            assert [value.item() for value in numbers] == [epoch, number]
+
+
+def test_exception_in_an_evaluation_alone_saves_nothing(tmp_path: Path) -> None:
+    def fail(run_context: RunContext) -> None:
+        raise RuntimeError("mine")
+
+    saver = ModelCheckpoint("p", tmp_path, CheckpointConfig(exception_save=True))
+    with pytest.raises(RuntimeError, match="mine") as raised:
+        make({"acc"}).eval(Rows(), [saver, LambdaCallback(on_eval_step_end=fail)])
+    assert not [note for note in raised.value.__notes__ if "on_exception" in note]
+    assert not list(tmp_path.iterdir())
 
 
 def test_saved_values_of_each_option(tmp_path: Path) -> None:

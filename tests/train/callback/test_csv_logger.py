@@ -1,12 +1,20 @@
 """CSVLogger: the rows of runs that are stopped and resumed."""
 
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, RunContext
+from minispore.train import (
+    CheckpointConfig,
+    CSVLogger,
+    LambdaCallback,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+)
 from minispore.train.metrics import Loss
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
@@ -51,6 +59,47 @@ def test_resumed_table_equals_that_of_one_run(stop: int) -> None:
         run(Path(other), stop)
         epoch, in_epoch = (stop - 1) // (2 * EVERY) + 1, (stop - 1) % (2 * EVERY) + 1
         assert run(Path(other), resume=Path(other, f"m-{epoch}_{in_epoch}.ckpt")) == straight
+
+
+@given(st.data(), st.sampled_from([None, 1, 3]))
+def test_file_that_was_damaged_is_whole_after_the_next_row_and_after_a_resume(
+    data: st.DataObject, every: int | None
+) -> None:
+    """By a kill in the middle of a write, or by another program."""
+    with TemporaryDirectory() as folder:
+        path, reference = Path(folder, "run.csv"), Path(folder, "reference.csv")
+        state: dict[str, object] = {}
+        damage = data.draw(st.sampled_from(["kill", "truncate", "append", "remove"]))
+        at = data.draw(st.integers(1, 5))
+
+        def hurt(run_context: RunContext) -> None:
+            if run_context.original_args().cur_epoch_num != at:
+                return
+            state.update(table.state_dict())
+            content = path.read_bytes()
+            if damage == "remove":
+                path.unlink()
+            elif damage == "append":
+                path.write_bytes(content + b"7,7,\n")
+            else:
+                path.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
+            if damage == "kill":
+                raise KeyboardInterrupt
+
+        table, whole = CSVLogger(path, every), CSVLogger(reference, every)
+        hurting = LambdaCallback(on_train_epoch_end=hurt)
+        with suppress(KeyboardInterrupt):
+            Model(ConstantLoss()).train(5, Batches(4), [whole, table, hurting])
+        rows = reference.read_bytes()
+        if damage == "kill":
+            resumed = CSVLogger(path, every)
+            context = RunContext({})
+            context.request_resume("net.ckpt")
+            resumed.on_train_begin(context)
+            resumed.load_state_dict(state)
+            assert path.read_bytes() == rows
+        elif at < 5:
+            assert path.read_bytes() == rows
 
 
 def test_table_of_each_run_has_means_and_all_metrics(tmp_path: Path) -> None:

@@ -1,17 +1,36 @@
 """History: the values recorded in train, fit and eval."""
 
 import copy
+import csv
+import json
 import math
+import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor
-from minispore.train import Callback, CheckpointConfig, History, Model, ModelCheckpoint, RunContext
+from minispore import Tensor, nn
+from minispore.tensorpack import JSONLWriter, ScalarHistory
+from minispore.train import (
+    Callback,
+    CheckpointConfig,
+    CSVLogger,
+    History,
+    LambdaCallback,
+    Model,
+    ModelCheckpoint,
+    ProgressBar,
+    RunContext,
+)
+from minispore.train.metrics import Metric
 from tests.helpers.callback_driver import stopping_at
-from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows
 
 
 def model(loss: float = 0.1) -> Model:
@@ -93,3 +112,80 @@ def test_evaluation_and_custom_loop_count_one_epoch(output: tuple[object, object
         assert history.history == {"net_output": [output[1]]}
         history.on_eval_begin(RunContext({}))
         assert history.epoch == {"epoch": []}
+
+
+OURS = [
+    "epoch", "step", "net_output", "loss", "eval_loss", "learning_rate", "epoch_num", "global_step",
+    "eval_epoch", "eval_net_output", "eval_eval_loss", "mode", "metrics",
+]  # fmt: skip
+
+
+class Number(Metric):
+    """A metric whose result is given."""
+
+    def __init__(self, number: float) -> None:
+        super().__init__()
+        self.number = number
+
+    def clear(self) -> None:
+        pass
+
+    def update(self, *inputs: object) -> None:
+        pass
+
+    def eval(self) -> float:
+        return self.number
+
+
+@given(st.lists(st.sampled_from(OURS), min_size=1, max_size=5, unique=True))
+@example(["epoch", "eval_epoch"])
+@example(["net_output"])
+@example(["loss", "eval_loss", "eval_eval_loss"])
+def test_metrics_whose_names_are_ours_replace_nothing(names: list[str]) -> None:
+    """Each is there once; where its name is taken, with `eval_` before it."""
+    metrics: dict[str, Metric | str] = {name: Number(10.0 + i) for i, name in enumerate(names)}
+    net = nn.Dense(4, 3)
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)
+    history, losses, scalars = History(), list[float](), ScalarHistory()
+    note = LambdaCallback(
+        on_train_step_end=lambda run: losses.append(run.original_args().net_outputs.item())
+    )
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as screen:
+        table, writer = CSVLogger(Path(folder, "run.csv"), 1), JSONLWriter(folder)
+        callbacks = [history, note, table, ProgressBar(), scalars, writer]
+        model.fit(2, Rows(8), Rows(8), callbacks=callbacks)
+        text = Path(folder, "run.csv").read_text("utf-8")
+        lines = Path(folder, "stats.jsonl").read_text("utf-8").splitlines()
+
+    def name_of(name: str, ours: list[str]) -> str:
+        while name in ours:
+            name = f"eval_{name}"
+            ours = [*ours, *names]
+        return name
+
+    rows = list(csv.DictReader(StringIO(text)))
+    columns = ["epoch", "step", "net_output"]
+    assert [(row["epoch"], row["step"]) for row in rows] == [
+        ("1", "1"), ("1", "2"), ("2", "3"), ("2", "4"),
+    ]  # fmt: skip
+    assert [float(row["net_output"]) for row in rows] == pytest.approx(losses, rel=1e-5)
+    numbers = {name: 10.0 + i for i, name in enumerate(names)}
+    in_table = {name_of(name, columns): str(number) for name, number in numbers.items()}
+    assert list(rows[1]) == [*columns, *in_table]
+    assert {name: rows[1][name] for name in in_table} == in_table
+    assert history.epoch == {"epoch": [1, 2]}
+    assert history.history["net_output"] == pytest.approx(losses[1::2], rel=1e-5)
+    in_history = {name_of(name, ["net_output"]): [n, n] for name, n in numbers.items()}
+    assert {name: history.history[name] for name in in_history} == in_history
+    assert len(history.history) == 1 + len(names)
+    printed = [line for line in screen.getvalue().splitlines() if line.startswith("epoch 1/2:")]
+    shown = re.findall(r"(?:: |, )(\w+) [\d.]+", printed[-1])
+    assert sorted(shown) == sorted(["loss", *(name_of(name, ["loss"]) for name in names)])
+    # tensorpack's monitors: the loop's numbers, once in each epoch.
+    assert [v for _, v in scalars.get_history("loss")] == pytest.approx(losses[1::2], rel=1e-5)
+    assert [v for _, v in scalars.get_history("learning_rate")] == pytest.approx([0.1, 0.1])
+    for epoch, line in enumerate(lines, start=1):
+        row = json.loads(line)
+        assert (row["epoch_num"], row["global_step"]) == (epoch, 2 * epoch)
+        assert {*numbers.values()} <= {*row.values()}

@@ -159,7 +159,9 @@ def test_monitored_metric_must_be_measured(
         f"{', '.join(map(repr, ['loss', *measured]))}, but got 'accuracy'."
     )
     if not measured:
-        message += " Only 'Model.fit' with a 'valid_dataset' evaluates."
+        message += (
+            " Only 'Model.fit' with a 'valid_dataset' evaluates, after epochs of 'valid_frequency'."
+        )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         make("accuracy").on_train_begin(RunContext({"metric_names": measured}))
 

@@ -120,7 +120,7 @@ def model_with_metrics(loss: float) -> Model:
     )
 
 
-@given(st.sampled_from([0.25, 1.5]), st.lists(st.integers(1, 3)), st.booleans())
+@given(st.sampled_from([0.25, 1.5]), st.lists(st.integers(1, 3), min_size=1), st.booleans())
 def test_fit_prints_each_evaluation(loss: float, epochs: list[int], steps: bool) -> None:
     with redirect_stdout(StringIO()) as screen:
         model_with_metrics(loss).fit(3, Batches(2), Batches(1), epochs, LossMonitor(int(steps)))

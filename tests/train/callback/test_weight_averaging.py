@@ -1,5 +1,8 @@
 """WeightAveraging: the averages, where they are set, and that they do not change the training."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -7,10 +10,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import minispore
-from minispore import Tensor, nn
+from minispore import Tensor, nn, set_seed
 from minispore.common.dtype import DType
 from minispore.testing import Scenario
-from minispore.train import Callback, Model, RunContext, WeightAveraging
+from minispore.train import (
+    Callback,
+    CSVLogger,
+    EarlyStopping,
+    LearningRateScheduler,
+    Model,
+    ReduceLROnPlateau,
+    RunContext,
+    TerminateOnNaN,
+    WeightAveraging,
+)
 from tests.helpers.stub_models import Rows, make
 
 Weights = list[NDArray[np.float32]]
@@ -95,6 +108,61 @@ def test_averages_are_not_rounded_to_a_smaller_type(dtype: DType, error: float) 
     averaging.on_train_end(context)
     assert network.weight.dtype == dtype
     assert network.weight.item() == pytest.approx(1 - 0.999**1000, rel=error)
+
+
+class Ends(Callback):
+    """A user's callback that sets the weights with which the training ends."""
+
+    sets_final_weights = True
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        for parameter in run_context.original_args().network.trainable_params():
+            parameter.set_data(parameter * 2)
+
+
+def restoring(monitor: str = "acc") -> EarlyStopping:
+    return EarlyStopping(monitor, patience=2, restore_best_weights=True)
+
+
+# Callbacks that change weights or the learning rate, or stop the training.
+WRITERS: dict[str, Callable[[], Callback]] = {
+    "WeightAveraging": lambda: WeightAveraging(0.5),
+    "SWA": lambda: WeightAveraging(None, 2),
+    "restoring": restoring,
+    "restoring another": lambda: restoring("loss"),
+    "a user's": Ends,
+    "EarlyStopping": lambda: EarlyStopping("acc", patience=2),
+    "ReduceLROnPlateau": lambda: ReduceLROnPlateau("acc", patience=1),
+    "LearningRateScheduler": lambda: LearningRateScheduler(lambda rate, step: rate * 0.9),
+    "TerminateOnNaN": TerminateOnNaN,
+}
+SETTERS = list(WRITERS)[:5]
+
+
+@pytest.mark.parametrize("name", SETTERS)
+@pytest.mark.parametrize("other", WRITERS)
+def test_result_of_two_callbacks_is_the_same_in_both_orders_or_refused(
+    name: str, other: str, tmp_path: Path
+) -> None:
+    """Two that set the weights with which a training ends are refused, before anything is done."""
+    table = tmp_path / "table.csv"
+    table.write_text("earlier", "utf-8")
+
+    def final(names: list[str]) -> Weights:
+        set_seed(1)
+        model = make({"acc"})
+        callbacks = [CSVLogger(table), *(WRITERS[name]() for name in names)]
+        model.fit(4, Rows(8), Rows(8), callbacks=callbacks)
+        return [parameter.asnumpy() for parameter in model.predict_network.trainable_params()]
+
+    if other in SETTERS:
+        for names in ([name, other], [other, name]):
+            kinds = " and ".join(type(WRITERS[name]()).__name__ for name in names)
+            with pytest.raises(ValueError, match=f"only one callback .* but got {kinds}"):
+                final(names)
+        assert table.read_text("utf-8") == "earlier"
+    else:
+        assert all(map(np.array_equal, final([name, other]), final([other, name])))
 
 
 def test_other_evaluations_use_the_weights() -> None:

@@ -2,6 +2,9 @@
 
 import math
 import re
+import warnings
+from collections.abc import Callable
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -13,9 +16,11 @@ from minispore.train import (
     BestCheckpoint,
     Callback,
     EarlyStopping,
+    LambdaCallback,
     Model,
     ReduceLROnPlateau,
     RunContext,
+    WeightAveraging,
 )
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.outputs import shortest_float
@@ -60,20 +65,40 @@ def test_every_number_and_no_nan_improves_on_the_worst(
     assert not metric.is_improvement(metric.worst, value)
 
 
-SMALLER = ["loss", "mse", "mae", "perplexity", "rmse", "error", "err", "distance"]
-OTHERS = ["accuracy", "F1", "precision", "auc", "x", "lossless", "1"]
-cases = st.sampled_from([str.lower, str.upper, str.title])
+SMALLER = [
+    "loss", "mse", "mae", "perplexity", "rmse", "error", "err", "distance", "nll", "hinge",
+    "cross_entropy", "crossentropy", "kl_divergence", "logloss", "mape",
+    "negative_log_likelihood", "mse2", "accuracy_loss",
+]  # fmt: skip
+GREATER = [
+    "accuracy", "acc", "acc1", "F1", "precision", "recall", "auc", "top_1_accuracy", "dice",
+    "r2", "mAP", "iou", "bleu_score", "log_likelihood", "cosine_similarity",
+    "occlusion_sensitivity", "neg_mean_squared_error",
+]  # fmt: skip
+UNKNOWN = ["x", "lossless", "1", "value", "score", "quality", "valacc"]
+PREFIXES = st.sampled_from(["", "val_", "eval_", "train/", "best "])
+CASES = st.sampled_from([str, str.upper, str.title])
 
 
-@given(st.lists(st.sampled_from(OTHERS + SMALLER), min_size=1), st.sampled_from("_ -./"), cases)
-@example(["top_1_accuracy"], "_", str.lower)
-@example(["val", "mae"], "_", str.lower)
-def test_auto_mode_is_min_where_a_word_of_the_name_is_an_error(
-    words: list[str], separator: str, case: "type[str]"
+@pytest.mark.parametrize("monitor", MONITORS)
+@given(st.sampled_from(SMALLER + GREATER + UNKNOWN), PREFIXES, CASES, modes | st.just("auto"))
+@example("nll", "val_", str, "auto")
+@example("value", "", str, "auto")
+@example("value", "", str, "max")
+def test_direction_is_known_by_the_name_or_a_warning_says_that_it_is_not(
+    monitor: type[EarlyStopping], name: str, prefix: str, case: "type[str]", mode: str
 ) -> None:
-    name = case(separator.join(words))
-    expected = "min" if {*words} & {*SMALLER} else "max"
-    assert MonitoredMetric(name, "auto").mode == expected
+    full = prefix + case(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        monitored = monitor(full, mode=mode)._monitored
+    assert monitored.mode == (mode if mode != "auto" else "min" if name in SMALLER else "max")
+    message = (
+        f"For '{monitor.__name__}', whether smaller or greater is better is not known of the "
+        f"'monitor' {full!r}: greater is taken as better. Set 'mode' to 'min' or 'max'."
+    )
+    warned = [(str(warning.message), warning.filename) for warning in caught]
+    assert warned == [(message, __file__)] * (mode == "auto" and name in UNKNOWN)
 
 
 @given(st.floats(width=32, allow_nan=False))
@@ -113,7 +138,7 @@ def test_value_that_is_no_single_number_raises(
 ) -> None:
     context = run_context(cur_epoch_num=1, metrics={"value": result})
     with pytest.raises(ValueError, match="'monitor' must be a single number, but 'value' is") as e:
-        make_callback("value").on_train_epoch_end(context)
+        make_callback("value", mode="max").on_train_epoch_end(context)
     assert str(e.value).startswith(f"For '{make_callback.__name__}', ")
 
 
@@ -160,7 +185,7 @@ def test_unknown_monitor_raises_before_first_step(
 ) -> None:
     steps = Steps()
     with pytest.raises(ValueError, match=f"(?m)'monitor' must be one of .*{re.escape(message)}$"):
-        make({"accuracy"}).fit(3, Rows(), Rows(), callbacks=[steps, monitor(name)])
+        make({"accuracy"}).fit(3, Rows(), Rows(), callbacks=[steps, monitor(name, mode="max")])
     assert steps.count == 0
     # A custom loop does not say before what it measures.
     context = run_context(cur_epoch_num=1, metrics={"other": 1.0})
@@ -168,7 +193,73 @@ def test_unknown_monitor_raises_before_first_step(
         f"^For '{monitor.__name__}', the argument 'monitor' must be one of .*'loss', 'other', b"
     )
     with pytest.raises(ValueError, match=message):
-        monitor(name).on_train_epoch_end(context)
+        monitor(name, mode="max").on_train_epoch_end(context)
+
+
+@pytest.mark.parametrize("monitor", MONITORS)
+@given(
+    st.integers(0, 2),
+    st.integers(1, 3),
+    st.integers(1, 7) | st.lists(st.integers(0, 7), max_size=3),
+)
+@example(0, 3, 4)
+@example(2, 1, 2)
+@example(2, 1, [2, 4])
+def test_evaluation_that_never_comes_raises_before_first_step(
+    monitor: type[EarlyStopping], initial: int, epochs: int, frequency: int | list[int]
+) -> None:
+    last = initial + epochs
+    due = [
+        epoch
+        for epoch in range(initial + 1, last + 1)
+        if (epoch % frequency == 0 if isinstance(frequency, int) else epoch in frequency)
+    ]
+    steps, evaluated = Steps(), list[int]()
+    note = LambdaCallback(
+        on_eval_begin=lambda run: evaluated.append(run.original_args().cur_epoch_num)
+    )
+
+    def fit(*callbacks: Callback) -> None:
+        model = make({"accuracy"})
+        model.fit(last, Rows(), Rows(), frequency, [*callbacks], initial_epoch=initial)
+
+    fit(steps, note)
+    assert (steps.count, evaluated) == (3 * epochs, due)
+    if not due:
+        with TemporaryDirectory() as folder:
+            best = BestCheckpoint("accuracy", directory=folder)
+            callback = best if issubclass(monitor, BestCheckpoint) else monitor("accuracy")
+            with pytest.raises(ValueError, match="'monitor' must be one of .* 'valid_frequency'"):
+                fit(steps, callback)
+        assert steps.count == 3 * epochs
+
+
+# Each with the number of steps, of an epoch of three, that it needs to do anything.
+PATIENT: dict[str, Callable[[int], Callback]] = {
+    "EarlyStopping": lambda number: EarlyStopping("accuracy", patience=-(-number // 3)),
+    "ReduceLROnPlateau": lambda number: ReduceLROnPlateau("loss", patience=-(-number // 3)),
+    "WeightAveraging": lambda number: WeightAveraging(update_starting_at_step=number),
+    "WeightAveraging every": lambda number: WeightAveraging(update_every_n_steps=number),
+}
+
+
+@pytest.mark.parametrize("name", PATIENT)
+@given(st.integers(0, 2), st.integers(1, 3), st.integers(1, 12))
+@example(1, 2, 6)
+@example(1, 2, 7)
+def test_callback_that_a_run_is_too_short_for_warns(
+    name: str, initial: int, epochs: int, number: int
+) -> None:
+    callback = PATIENT[name](number)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        make({"accuracy"}).fit(
+            initial + epochs, Rows(), Rows(), callbacks=callback, initial_epoch=initial
+        )
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == (number > 3 * epochs)
+    for message in messages:
+        assert message.startswith(f"{type(callback).__name__} can do nothing in this run")
 
 
 def test_eval_loss_requires_loss_output() -> None:
@@ -179,6 +270,6 @@ def test_eval_loss_requires_loss_output() -> None:
 
 def test_early_stop_finishes_training() -> None:
     context = run_context(cur_epoch_num=1, metrics={"value": math.nan})
-    EarlyStopping("value", patience=1).on_train_epoch_end(context)
+    EarlyStopping("value", patience=1, mode="max").on_train_epoch_end(context)
     assert context.get_stop_requested()
     assert not context.is_interrupted()

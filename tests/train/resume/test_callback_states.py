@@ -1,22 +1,46 @@
 """minispore's callbacks decide after a resume as in an uninterrupted run."""
 
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from minispore import Tensor, nn
+from minispore.tensorpack import JSONLWriter, JSONWriter, MaxSaver, MinSaver, ModelSaver
 from minispore.train import (
+    BackupAndRestore,
     BestCheckpoint,
     Callback,
+    CheckpointConfig,
+    CSVLogger,
     EarlyStopping,
     History,
+    LambdaCallback,
     LearningRateScheduler,
+    Model,
+    ModelCheckpoint,
     ReduceLROnPlateau,
     RunContext,
+    TerminateOnNaN,
+    load_checkpoint,
 )
-from tests.helpers.resumable_training import EVAL_EVENTS, TRAIN_EVENTS, Fault, Training, files_in
+from minispore.train.metrics import Loss
+from minispore.train.protocol.outputs import is_finite
+from tests.helpers.resumable_training import (
+    EVAL_EVENTS,
+    TRAIN_EVENTS,
+    Fault,
+    SimulatedKill,
+    Training,
+    files_in,
+)
+from tests.helpers.stub_models import Rows, make
 from tests.properties.test_exact_resume import newest, savers
 
 
@@ -99,6 +123,143 @@ def test_resumed_training_equals_uninterrupted(
     assert resumed.lines == uninterrupted.lines[len(uninterrupted.lines) - len(resumed.lines) :]
     for position in (".", "state"):
         assert files_in(folder / "b" / position) == files_in(folder / "a" / position)
+
+
+# Each saver, given a folder and a name in it.
+SAVERS: Mapping[str, Callable[[Path, str], Callback]] = {
+    "MinSaver": lambda folder, name: MinSaver("score", filename=name, checkpoint_dir=folder),
+    "MaxSaver": lambda folder, name: MaxSaver("score", name, folder),
+    "ModelSaver": lambda folder, name: ModelSaver(1, checkpoint_dir=folder / name),
+    "BestCheckpoint": lambda folder, name: BestCheckpoint("score", "min", 1, name, folder),
+    "BestCheckpoint safetensors": lambda folder, name: BestCheckpoint(
+        "score", "max", 2, name, folder, "safetensors"
+    ),
+    "ModelCheckpoint": lambda folder, name: ModelCheckpoint(
+        name, folder, CheckpointConfig(2, keep_checkpoint_max=1)
+    ),
+    "ModelCheckpoint of a function": lambda folder, name: ModelCheckpoint(
+        lambda params: name, folder, CheckpointConfig(2)
+    ),
+    "EarlyStopping": lambda folder, name: EarlyStopping(
+        "score", patience=9, mode="min", restore_best_weights=True
+    ),
+    "CSVLogger": lambda folder, name: CSVLogger(folder / name, 1),
+    "JSONWriter": lambda folder, name: JSONWriter(folder / name),
+    "JSONLWriter": lambda folder, name: JSONLWriter(folder / name),
+}
+FILE_NAMES = ["best", "best.ckpt", "best.v2", "best-1_1.safetensors"]
+
+
+@pytest.mark.parametrize("name", SAVERS)
+@given(
+    st.sampled_from(FILE_NAMES),
+    st.permutations([1.0, 2.0, 3.0, 4.0]),
+    st.sampled_from([*TRAIN_EVENTS, *EVAL_EVENTS]),
+    st.integers(1, 12),
+    st.sampled_from(["kill", "stop"]),
+    st.booleans(),
+)
+@example("best", [3.0, 1.0, 2.0, 4.0], "on_train_step_begin", 7, "kill", False)
+@example("best", [2.0, 4.0, 1.0, 3.0], "on_train_step_end", 7, "stop", True)
+@example("best.v2", [3.0, 1.0, 2.0, 4.0], "on_train_step_end", 5, "kill", True)
+def test_resumed_savers_keep_what_they_had(
+    name: str, file: str, scores: list[float], event: str, times: int, kind: str, first: bool
+) -> None:
+    """Under each name, and wherever the run was interrupted."""
+
+    def score(run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if params.metrics:
+            params.metrics["score"] = params.eval_results["score"] = scores[
+                params.cur_epoch_num - 1
+            ]
+
+    def run(folder: Path, fault: Fault) -> bytes:
+        net = nn.Dense(4, 3, "zeros", "zeros")
+        optimizer = nn.SGD(net.trainable_params(), 0.1)
+        model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"score": Loss()})
+        (folder / "files").mkdir(exist_ok=True)
+        if name in IN_FOLDERS:
+            (folder / "files" / file).mkdir(exist_ok=True)
+        callbacks = [
+            LambdaCallback(on_eval_end=score),
+            SAVERS[name](folder / "files", file),
+            BackupAndRestore(folder / "state"),
+        ]
+        callbacks.insert(0 if first else 3, fault)
+        with suppress(SimulatedKill):
+            model.fit(4, Rows(8), Rows(4), callbacks=callbacks)
+        return net.parameters_dict()["bias"].asnumpy().tobytes()
+
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        straight = run(Path(one), Fault())
+        run(Path(other), Fault(event, times, kind))
+        if not Path(other, "state", "backup.ckpt").exists():
+            return  # nothing to resume
+        assert run(Path(other), Fault()) == straight
+        folders = [Path(folder, "files") for folder in (one, other)]
+        if name in IN_FOLDERS:
+            folders = [folder / file for folder in folders]
+        files = [files_in(folder) for folder in folders]
+        assert [*files[1]] == [*files[0]]
+        assert files[1] == files[0]
+
+
+FINITE_SAVERS: Mapping[str, Callable[[Path], Callback]] = {
+    "ModelCheckpoint": lambda folder: ModelCheckpoint(
+        "m", folder, CheckpointConfig(1, keep_checkpoint_max=1)
+    ),
+    "ModelCheckpoint with a state": lambda folder: ModelCheckpoint(
+        "m", folder, CheckpointConfig(2, keep_checkpoint_max=1, append_info=["training_state"])
+    ),
+    "ModelCheckpoint by time": lambda folder: ModelCheckpoint(
+        "m", folder, CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=9)
+    ),
+    "ModelCheckpoint of a name": lambda folder: ModelCheckpoint(lambda params: "m", folder),
+    "BackupAndRestore": lambda folder: BackupAndRestore(folder, delete_checkpoint=False),
+    "BestCheckpoint": lambda folder: BestCheckpoint("constant", "max", 2, "m", folder),
+    "ModelSaver": lambda folder: ModelSaver(1, checkpoint_dir=folder),
+    "MaxSaver": lambda folder: MaxSaver("constant", checkpoint_dir=folder),
+}
+
+
+@pytest.mark.parametrize("name", FINITE_SAVERS)
+@given(st.integers(1, 7), st.booleans(), st.booleans(), st.sampled_from([np.nan, np.inf, -np.inf]))
+@example(4, False, True, np.nan)
+@example(4, True, True, np.nan)
+@example(3, True, False, np.inf)
+def test_weights_that_are_not_finite_replace_no_file(
+    name: str, bad: int, terminates: bool, first: bool, value: float
+) -> None:
+    """The files of the last finite weights stay."""
+
+    def spoil(run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if params.cur_step_num == bad:
+            weight = params.network.parameters_dict()["weight"]
+            weight.set_data(Tensor(np.full(weight.shape, value, np.float32)))
+
+    def constant(run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if params.metrics:
+            params.metrics["constant"] = params.eval_results["constant"] = params.cur_epoch_num
+
+    with TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        model = make({"acc", "loss"})
+        model._metrics["constant"] = Loss()
+        callbacks = [FINITE_SAVERS[name](Path(folder)), *([TerminateOnNaN()] * terminates)]
+        events = [LambdaCallback(on_train_step_end=spoil), LambdaCallback(on_eval_end=constant)]
+        model.fit(4, Rows(8), Rows(8), callbacks=[*events, *callbacks[:: 1 if first else -1]])
+        files = [load_checkpoint(path)["weight"] for path in Path(folder).glob("*.ckpt")]
+    assert all(isinstance(weight, Tensor) and is_finite(weight) for weight in files)
+    assert bool(files) == (bad > (1 if name in EACH_STEP else 2))
+
+
+EACH_STEP = ("ModelCheckpoint", "ModelCheckpoint by time", "ModelCheckpoint of a name")
+
+# Their names are fixed, so the folder has the name.
+IN_FOLDERS = ("ModelSaver", "JSONWriter", "JSONLWriter")
 
 
 def test_early_stopped_training_stays_stopped(tmp_path: Path) -> None:
