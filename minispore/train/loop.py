@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minispore.common import Tensor
+from minispore.nn import TrainOneStepWithLossScaleCell
 from minispore.train._metric_collection import MetricCollection
 from minispore.train.protocol.callback import Callback, CallbackManager, RunContext, step_in_epoch
 from minispore.train.protocol.dataset import EpochIterator
 from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
 from minispore.train.resume.boundary import Boundary
+from minispore.utils.checks import as_items
 from minispore.utils.warn import warn_at_caller
 
 
@@ -53,6 +55,7 @@ def train(
     boundary.leave("finished")
     callbacks.emit(Callback.on_train_end, context)
     boundary.handle_requests(closed=True)
+    check_loss.finish(params.batch_num)
 
 
 def _train_steps(
@@ -80,16 +83,25 @@ def _train_steps(
 
 
 class _LossCheck:
-    """Warns at the first loss of a run that is not finite, unless a callback stops the run there.
+    """Warns of steps that train nothing.
 
-    A loss on a GPU is not checked, since reading it would synchronize.
+    At the first loss of a run that is not finite, unless a callback stops the run there. A loss on
+    a GPU is not checked, since reading it would synchronize. And at the end of a run in which no
+    step was made, or none for more than an epoch, since the gradients overflow.
     """
 
     def __init__(self) -> None:
         self._warned = False
+        self._steps = 0
+        # The number of steps since one whose gradients did not overflow.
+        self._overflows = 0
 
     def __call__(self, context: RunContext) -> None:
         params = context.original_args()
+        self._steps += 1
+        if isinstance(params.train_network, TrainOneStepWithLossScaleCell):
+            overflow = as_items(params.net_outputs) or ()
+            self._overflows = self._overflows + 1 if overflow[1:2] and overflow[1] else 0
         loss = first_output(params.net_outputs)
         if is_on_device(loss) or is_finite(loss) or self._warned or context.get_stop_requested():
             return
@@ -100,6 +112,15 @@ class _LossCheck:
             "'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the run. A "
             "smaller learning rate, or a check of the data, may help."
         )
+
+    def finish(self, batch_num: int) -> None:
+        """Warn at the end of a run."""
+        if self._overflows and (self._overflows == self._steps or self._overflows > batch_num):
+            warn_at_caller(
+                f"The gradients of the last {self._overflows} steps overflow at the loss scale, so "
+                "these steps were not made, and the weights have not changed. A smaller loss scale "
+                "to begin with, or a check of the data, may help."
+            )
 
 
 def evaluate(
