@@ -1,6 +1,7 @@
 """The group of processes: joining it, ranks and sizes, and errors."""
 
 import math
+import os
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -49,13 +50,16 @@ def test_init_joins_the_processes_and_release_leaves_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[str] = []
+    # The other processes have left before.
+    arrived = [SimpleNamespace(recv=lambda: (0, "")), SimpleNamespace(recv=lambda: (2, ""))]
 
     def communicator() -> SimpleNamespace:
         return SimpleNamespace(
             Get_rank=lambda: 1,
             Get_size=lambda: 3,
             Dup=communicator,
-            Barrier=lambda: calls.append("Barrier"),
+            isend=lambda _, dest: calls.append(f"message to {dest}"),
+            improbe=lambda: arrived.pop() if arrived else None,
             Free=lambda: calls.append("Free"),
         )
 
@@ -63,6 +67,7 @@ def test_init_joins_the_processes_and_release_leaves_them(
     monkeypatch.setenv("PMI_RANK", "1")
     monkeypatch.setenv("PMI_SIZE", "3")
     settings = ("global_rank", "device_num")
+    exit_at_once = os._exit
     before = [ms.get_auto_parallel_context(name) for name in settings]
     communication.init()
     try:
@@ -72,12 +77,14 @@ def test_init_joins_the_processes_and_release_leaves_them(
         assert communication.GlobalComm.INITED
         assert not communication.GlobalComm.CUDA_AWARE
         assert sys.excepthook is not sys.__excepthook__
+        assert os._exit is not exit_at_once
     finally:
         communication.release()
-    assert calls == ["Barrier", "Free", "Free"]
+    assert calls == ["message to 0", "message to 2", "Free", "Free"]
     assert (communication.get_rank(), communication.get_group_size()) == (0, 1)
     assert [ms.get_auto_parallel_context(name) for name in settings] == before
     assert sys.excepthook is sys.__excepthook__
+    assert os._exit is exit_at_once
     assert not communication.GlobalComm.INITED
 
 
