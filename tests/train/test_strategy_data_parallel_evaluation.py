@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import minispore as ms
@@ -15,6 +15,68 @@ from minispore.train._metric_collection import MetricCollection
 from minispore.train.protocol import CallbackManager, InternalCallbackParam
 from minispore.train.strategy import SingleProcess, current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
+
+
+@given(st.integers(2, 3), st.booleans(), st.integers(0, 99))
+@settings(max_examples=10)
+def test_evaluation_is_that_of_the_first_process_network(
+    processes: int, trains: bool, seed: int
+) -> None:
+    """Which is saved; the moving averages of the others are of other rows."""
+    rng = np.random.default_rng(seed)
+    x, y = (rng.standard_normal((4 * processes, n)).astype(np.float32) for n in (2, 1))
+    nets = [nn.SequentialCell(nn.BatchNorm1d(2), nn.Dense(2, 1, "ones")) for _ in range(processes)]
+    for net in nets:
+        net[0].moving_mean.set_data(ms.Tensor(rng.standard_normal(2), ms.float32))
+
+    def program(rank: int) -> tuple[object, ...]:
+        shard = NumpySlicesDataset((x, y), num_shards=processes, shard_id=rank, shuffle=False)
+        net, data = nets[rank], shard.batch(2)
+        model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1), {"mae", "mse"})
+        if trains:
+            model.train(2, data)
+        predicted = model.predict(x).tolist() if trains else None
+        return predicted, model.eval(data), model.predict(x).tolist()
+
+    results = run_in_threads(processes, program)
+    assert all(result == results[0] for result in results)
+    predicted, evaluated, predicted_later = results[0]
+    single = Model(nets[0], nn.MSELoss(), metrics={"mae", "mse"})
+    assert evaluated == pytest.approx(single.eval(NumpySlicesDataset((x, y)).batch(12)))
+    np.testing.assert_allclose(single.predict(x).tolist(), predicted_later, rtol=1e-6)
+    assert predicted in (None, predicted_later)
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "text"),
+    [
+        (nn.Dense(2, 1, "ones", "zeros"), None, ""),
+        (
+            nn.Dense(2, 1, "ones", "ones"),
+            RuntimeError,
+            "in an evaluation these differ .* 1: 'bias'",
+        ),
+        (nn.Dense(2, 1, "ones", has_bias=False), ValueError, "'parameter bias' is .* and nothing"),
+    ],
+)
+def test_other_network_of_a_process_is_refused(
+    other: nn.Cell, error: type[Exception] | None, text: str
+) -> None:
+    nets = [nn.Dense(2, 1, "ones", "zeros"), other]
+    columns = np.ones((4, 2), np.float32), np.arange(4, dtype=np.float32)[:, None]
+
+    def program(rank: int) -> str:
+        data = NumpySlicesDataset(columns, num_shards=2, shard_id=rank).batch(1)
+        model = Model(nets[rank], nn.MSELoss(), metrics={"mae"})
+        if error is None:
+            model.eval(data)
+            return ""
+        with pytest.raises(error, match=text) as raised:
+            model.eval(data)
+        return str(raised.value)
+
+    first, second = run_in_threads(2, program)
+    assert first == second
 
 
 def test_missing_init_raises() -> None:
