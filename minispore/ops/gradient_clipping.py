@@ -109,7 +109,7 @@ def clip_by_global_norm(
         return _tree_map(as_float, x)
     total = reduce(add, squares)
     # The root has no derivative at 0.
-    smallest = float(np.finfo(dtype_of(total).numpy_dtype).tiny)
+    smallest = float(np.finfo(dtype_of(total).name).tiny)
     factor = limit / maximum(sqrt(maximum(total, smallest)), limit)
 
     def scaled(one: Tensor) -> Tensor:

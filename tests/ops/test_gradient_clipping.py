@@ -53,7 +53,7 @@ def test_derivative_of_clipping_is_that_of_its_formula(
     if length > limit:
         clipped = exact * (limit / length)
         expected = (of_loss - exact * (exact @ of_loss) / length**2) * (limit / length)
-    tolerance = 20 * float(np.finfo(dtype.numpy_dtype).eps)
+    tolerance = 20 * float(np.finfo(dtype.name).eps)
     for actual, correct in (
         (ops.clip_by_global_norm(Tensor(x), limit), clipped),
         (ops.grad(loss)(Tensor(x)), expected),
