@@ -130,9 +130,9 @@ def release() -> None:
         return
     world = _world[0]
     world.forget_exits()
-    with world.watchdog:
-        world.departures.leave("has called 'release'")
+    # The others may still work for long, so this wait has no limit.
     world.watchdog.stop()
+    world.departures.leave("has called 'release'")
     world.comm.Free()
     world.error_comm.Free()
     clear_world_info()

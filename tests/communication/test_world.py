@@ -4,6 +4,7 @@ import math
 import os
 import sys
 from collections.abc import Callable
+from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import cast
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import communication
-from minispore.communication import _world
+from minispore.communication import _watchdog, _world
 from tests.communication.echo_communicator import install_mpi, join_echo
 
 
@@ -50,8 +51,11 @@ def test_init_joins_the_processes_and_release_leaves_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[str] = []
-    # The other processes have left before.
-    arrived = [SimpleNamespace(recv=lambda: (0, "")), SimpleNamespace(recv=lambda: (2, ""))]
+    # One of the other processes has left before, the other does so after the timeout.
+    messages = [SimpleNamespace(recv=lambda: (0, "")), SimpleNamespace(recv=lambda: (2, ""))]
+    polls = chain([messages[0]], repeat(None, 20), [messages[1]], repeat(None))
+    monkeypatch.setenv("MINISPORE_MPI_TIMEOUT", "0.05")
+    monkeypatch.setattr(_watchdog.Watchdog, "_end", lambda *_: calls.append("end"))
 
     def communicator() -> SimpleNamespace:
         return SimpleNamespace(
@@ -59,7 +63,7 @@ def test_init_joins_the_processes_and_release_leaves_them(
             Get_size=lambda: 3,
             Dup=communicator,
             isend=lambda _, dest: calls.append(f"message to {dest}"),
-            improbe=lambda: arrived.pop() if arrived else None,
+            improbe=lambda: next(polls),
             Free=lambda: calls.append("Free"),
         )
 
