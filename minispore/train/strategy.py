@@ -283,7 +283,6 @@ class DistributedCallbackManager(CallbackManager):
         if event is Callback.on_train_end:
             # A barrier: no process removes a file that another has yet to resume from.
             all_reduce_max(0)
-            broadcast_parameters(params.train_network, trained=False)
         super().emit(event, run_context)
         if event is Callback.on_train_begin:
             path = broadcast_object(run_context.get_resume_requested())
@@ -294,6 +293,8 @@ class DistributedCallbackManager(CallbackManager):
             _all_reduce_stop(run_context)
         if event in (Callback.on_train_epoch_end, Callback.on_train_end):
             check_parameters(params.train_network, params)
+        if event is Callback.on_train_end:
+            broadcast_parameters(params.train_network, trained=False)
 
     def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
         """Run `body` as the base class does; abort all processes if only some of them fail."""
