@@ -100,8 +100,9 @@ class _LossCheck:
         params = context.original_args()
         self._steps += 1
         if isinstance(params.train_network, TrainOneStepWithLossScaleCell):
-            overflow = as_items(params.net_outputs) or ()
-            self._overflows = self._overflows + 1 if overflow[1:2] and overflow[1] else 0
+            outputs = as_items(params.net_outputs)
+            is_overflow = outputs is not None and len(outputs) > 1 and bool(outputs[1])
+            self._overflows = self._overflows + 1 if is_overflow else 0
         loss = first_output(params.net_outputs)
         if is_on_device(loss) or is_finite(loss) or self._warned or context.get_stop_requested():
             return
