@@ -8,7 +8,8 @@ from minispore.common.dtype import float32, int32
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.nn.optim.optimizer import host_parameter, scalar_value
-from minispore.nn.wrap.loss_scale import all_finite, next_loss_scale
+from minispore.nn.wrap.cell_wrapper import in_float32
+from minispore.nn.wrap.loss_scale import all_finite, check_loss_scale, next_loss_scale
 from minispore.train.amp import (
     auto_mixed_precision,
     build_train_network,
@@ -21,7 +22,7 @@ from minispore.train.loss_scale_manager import (
     FixedLossScaleManager,
     LossScaleManager,
 )
-from minispore.utils.checks import as_items, check_int, check_number
+from minispore.utils.checks import as_items, check_int
 
 __all__ = [
     "DynamicLossScaleManager",
@@ -58,7 +59,7 @@ class LossScaler(ABC):
     """
 
     def __init__(self, scale_value: float) -> None:
-        value = check_number(scale_value, "scale_value", low=1)
+        value = check_loss_scale(scale_value, "scale_value")
         self.scale_value: Parameter = host_parameter(value, float32, "scale_value")
 
     def scale(self, inputs: Tensors) -> Tensors:
@@ -152,5 +153,5 @@ class DynamicLossScaler(LossScaler):
 def _mapped(function: Callable[[Tensor], Tensor], inputs: Tensors) -> Tensors:
     items = as_items(inputs)
     if items is None:
-        return cast("Tensors", function(cast("Tensor", inputs)))
-    return cast("Tensors", tuple(function(cast("Tensor", item)) for item in items))
+        return cast("Tensors", in_float32(function, cast("Tensor", inputs)))
+    return cast("Tensors", tuple(in_float32(function, cast("Tensor", item)) for item in items))

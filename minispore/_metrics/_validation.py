@@ -32,6 +32,22 @@ def class_count(predicted: HostArray, previous: int) -> int:
     return classes
 
 
+def check_several_classes(predicted: HostArray, axis: int = 1) -> None:
+    """Raise ValueError if there is one score for each sample, which does not determine a class."""
+    if predicted.shape[axis] == 1:
+        raise ValueError(
+            f"For '{caller()}', the predicted value must have scores of at least 2 classes, but "
+            f"got shape {predicted.shape}. The output p of a binary classifier gives the scores "
+            "[1 - p, p]; 'ConfusionMatrix' and 'ROC' take p."
+        )
+
+
+def without_single_column(scores: HostArray, label: HostArray) -> HostArray:
+    """Return scores (N, 1, …) of a binary classifier in the shape (N, …) of their labels."""
+    is_column = scores.shape[1:2] == (1,) and scores.shape[:1] + scores.shape[2:] == label.shape
+    return scores.reshape(label.shape) if is_column else scores
+
+
 def warn_of_nan(scores: HostArray) -> None:
     """Warn if a score is NaN, which cannot be ordered."""
     if scores.dtype.kind == "f" and np.isnan(scores).any():
@@ -49,6 +65,7 @@ def match_labels(predicted: HostArray, label: HostArray, *, column: bool = False
         label: Class indices of shape (N, …), or one-hot of the shape of `predicted`.
         column: Whether class indices of shape (N, 1) are accepted for scores (N, C).
     """
+    check_several_classes(predicted)
     if label.shape == predicted.shape and _is_one_hot(label):
         label = label.argmax(axis=1)
     elif column and predicted.ndim == 2 and label.shape == (len(predicted), 1):

@@ -5,7 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minispore._metrics._validation import as_class_indices, is_binary, warn_of_nan
+from minispore._metrics._validation import (
+    as_class_indices,
+    is_binary,
+    warn_of_nan,
+    without_single_column,
+)
 from minispore._metrics.metric import AccumulatingMetric, rearrange_inputs, safe_divide
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type
@@ -50,9 +55,9 @@ class ConfusionMatrix(AccumulatingMetric[HostArray]):
 
         Args:
             *inputs: Predictions and class indices (N, …), each a Tensor, array or list. Predictions
-                are scores of shape (N, C, …), of which the highest counts, or have shape (N, …):
-                scores of class 1, or class indices if they are integers and `num_classes` is
-                above 2.
+                are scores of shape (N, C, …), of which the highest counts, or have shape (N, …) or
+                (N, 1, …): scores of class 1, or class indices if they are integers and
+                `num_classes` is above 2.
 
         Raises:
             ValueError: The number of inputs is not 2, their shapes do not match, or an element is
@@ -60,10 +65,11 @@ class ConfusionMatrix(AccumulatingMetric[HostArray]):
         """
         predicted, label = self._convert_pair(inputs)
         warn_of_nan(predicted)
+        predicted = without_single_column(predicted, label)
         if predicted.ndim == label.ndim + 1 and predicted.ndim > 1 and predicted.shape[1]:
             predicted = predicted.argmax(axis=1)
         elif self.num_classes <= 2 or predicted.dtype.kind not in "biu":
-            predicted = (predicted >= self.threshold).astype(np.int64)
+            predicted = (predicted.astype(np.float64) >= self.threshold).astype(np.int64)
         if predicted.shape != label.shape:
             raise ValueError(
                 "For 'ConfusionMatrix.update', the predicted value must have the shape of the true "

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from minispore._metrics._validation import warn_of_nan
+from minispore._metrics._validation import warn_of_nan, without_single_column
 from minispore._metrics.metric import Metric, rearrange_inputs
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_int, value_error
@@ -66,8 +66,7 @@ class ROC(Metric):
                 `class_num` and `pos_label`.
         """
         scores, label = self._convert_pair(inputs)
-        if scores.shape[:1] + scores.shape[2:] == label.shape and scores.shape[1:2] == (1,):
-            scores = scores.reshape(label.shape)  # the single column of a binary classifier
+        scores = without_single_column(scores, label)
         self._check_shapes(scores, label)
         warn_of_nan(scores)
         by_class = np.moveaxis(scores, 1, 0) if self._multiclass else scores[np.newaxis]
@@ -126,8 +125,8 @@ def _curve(scores: HostArray, positive: BoolArray) -> tuple[HostArray, HostArray
                 f"For 'ROC.eval', there is no {name} sample in the true value, so the {rate} "
                 "positive rate is meaningless."
             )
-    if scores.dtype.kind in "bui":  # a small integer type cannot represent the highest score + 1
-        scores = scores.astype(np.int64)
+    # A small type cannot represent the highest score + 1.
+    scores = scores.astype(np.int64 if scores.dtype.kind in "bui" else np.float64)
     thresholds, index = np.unique(-scores, return_inverse=True)
     false_positives, true_positives = (
         np.cumsum(np.bincount(index[mask], minlength=len(thresholds)))

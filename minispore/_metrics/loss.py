@@ -5,7 +5,7 @@ from types import NoneType
 
 import numpy as np
 
-from minispore._metrics._validation import as_class_indices
+from minispore._metrics._validation import as_class_indices, check_several_classes
 from minispore._metrics.metric import MeanMetric, rearrange_inputs
 from minispore.utils.checks import check_type
 
@@ -89,6 +89,7 @@ class Perplexity(MeanMetric):
             )
         if predicted.size == 0:
             return
+        check_several_classes(predicted, -1)
         rows, label = predicted.reshape(-1, classes), label.ravel()
         if self.ignore_label is not None:
             counted = label != self.ignore_label

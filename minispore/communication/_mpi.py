@@ -25,6 +25,15 @@ class Request(Protocol):
         ...
 
 
+class Message(Protocol):
+    """A message that has arrived."""
+
+    # Any, since it is an object of another process.
+    def recv(self) -> Any:  # noqa: ANN401
+        """Return the object that was sent."""
+        ...
+
+
 class Communicator(Protocol):
     """A group of processes. mpi4py's capitalized methods take buffers, the others any object."""
 
@@ -65,6 +74,14 @@ class Communicator(Protocol):
         """Send the object of one process to all."""
         ...
 
+    def isend(self, obj: object, dest: int) -> object:
+        """Start to send an object to one process, without waiting."""
+        ...
+
+    def improbe(self) -> Message | None:
+        """Return a message of any process, if one has arrived."""
+        ...
+
     def allgather(self, sendobj: object) -> list[Any]:
         """Send the objects of all processes to all, in the order of their ranks."""
         ...
@@ -83,12 +100,17 @@ class Mpi(Protocol):
 
     COMM_WORLD: Communicator
     COMM_TYPE_SHARED: int
+    THREAD_MULTIPLE: int
     IN_PLACE: object
     SUM: object
     MAX: object
     BYTE: object
     # The path of the extension module, which is linked with the MPI library.
     __file__: str
+
+    def Query_thread(self) -> int:  # noqa: N802
+        """Return how threads may call MPI: all at any time if `THREAD_MULTIPLE`."""
+        ...
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Mpi:

@@ -1,14 +1,14 @@
 """The group of processes: joining and leaving it, ranks and sizes."""
 
 import os
-import sys
+from collections.abc import Callable
 from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Final
 
 from minispore.common.parallel import clear_world_info, set_world_info
 from minispore.communication._mpi import Communicator, Mpi, is_cuda_aware, load
-from minispore.communication._watchdog import Watchdog, abort_on_uncaught_exception
+from minispore.communication._watchdog import Departures, Watchdog, watch_exits
 from minispore.utils.checks import caller, type_error
 
 # MindSpore's names of communication libraries; MPI is used for each of them.
@@ -51,6 +51,8 @@ class World:
         rank: The rank of this process.
         size: The number of processes.
         watchdog: A context manager for each wait for the other processes.
+        departures: Which processes have left.
+        forget_exits: Undoes that the end of this process is announced to the others.
     """
 
     mpi: Mpi
@@ -59,6 +61,8 @@ class World:
     rank: int
     size: int
     watchdog: Watchdog
+    departures: Departures
+    forget_exits: Callable[[], None]
 
 
 _world: list[World] = []
@@ -67,9 +71,9 @@ _world: list[World] = []
 def init(backend_name: str | None = None) -> None:
     """Join the processes that `mpiexec` has started. Call it once, at the start of the program.
 
-    After this, an uncaught exception in one process aborts all of them. So does a wait for other
-    processes that is longer than 30 minutes, or than the number of seconds in the environment
-    variable MINISPORE_MPI_TIMEOUT.
+    After this, an uncaught exception in one process aborts all of them. So does a wait for a
+    process that has left the program, and one that is longer than 30 minutes, or than the number of
+    seconds in the environment variable MINISPORE_MPI_TIMEOUT.
 
     Args:
         backend_name: None, "mpi", "mccl" or "nccl". MPI is used in each case.
@@ -104,8 +108,11 @@ def init(backend_name: str | None = None) -> None:
     rank, size = mpi.COMM_WORLD.Get_rank(), mpi.COMM_WORLD.Get_size()
     set_world_info(rank, size)
     comm, error_comm = mpi.COMM_WORLD.Dup(), mpi.COMM_WORLD.Dup()
-    _world.append(World(mpi, comm, error_comm, rank, size, Watchdog(rank, timeout)))
-    abort_on_uncaught_exception(error_comm)
+    departures = Departures(error_comm)
+    is_threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
+    watchdog = Watchdog(rank, timeout, departures if is_threaded else None)
+    forget_exits = watch_exits(error_comm, departures)
+    _world.append(World(mpi, comm, error_comm, rank, size, watchdog, departures, forget_exits))
     GlobalComm.INITED, GlobalComm.CUDA_AWARE = True, cuda_aware
 
 
@@ -122,12 +129,12 @@ def release() -> None:
     if not _world:
         return
     world = _world[0]
-    with world.watchdog:
-        world.comm.Barrier()
+    world.forget_exits()
+    # The others may still work for long, so this wait has no limit.
     world.watchdog.stop()
+    world.departures.leave("has called 'release'")
     world.comm.Free()
     world.error_comm.Free()
-    sys.excepthook = sys.__excepthook__
     clear_world_info()
     _world.clear()
     GlobalComm.INITED = GlobalComm.CUDA_AWARE = False

@@ -586,18 +586,19 @@ def _warn_of_unregistered(
 
 
 @contextmanager
-def evaluation_mode(cell: Cell) -> Generator[None, None, None]:
+def evaluation_mode(cell: Cell, *, stays: bool) -> Generator[None, None, None]:
     """Set evaluation mode for a `with` block, then the mode that each cell had before.
 
     Args:
         cell: The cell, whose descendants are set too.
+        stays: Whether evaluation mode stays after the block.
     """
     modes = [(member, member.training, member.phase) for _, member in cell.cells_and_names()]
     cell.set_train(mode=False)
     try:
         yield
     finally:
-        for member, training, phase in modes:
+        for member, training, phase in () if stays else modes:
             member.training, member.phase = training, phase
 
 

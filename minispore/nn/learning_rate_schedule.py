@@ -1,6 +1,7 @@
 """Learning-rate schedules: cells that compute the learning rate from the number of the step."""
 
 import math
+from typing import cast
 
 import numpy as np
 
@@ -44,23 +45,23 @@ class LearningRateSchedule(Cell):
 class FormulaSchedule(LearningRateSchedule):
     """Base class of schedules given by a formula in Python floats, `_rate`."""
 
-    def construct(self, global_step: Tensor | int) -> Tensor:
+    def construct(self, global_step: Tensor | float) -> Tensor:
         """Return the learning rate of each step of `global_step`, a float32 tensor of its shape.
 
         Raises:
-            TypeError: `global_step` is neither a Tensor nor an int.
+            TypeError: `global_step` is neither a Tensor nor a number.
             ValueError: `global_step` is not finite.
         """
-        check_type(global_step, (Tensor, int, np.integer), "global_step")
+        check_type(global_step, (Tensor, int, float, np.integer, np.floating), "global_step")
         steps = (
             global_step.asnumpy() if isinstance(global_step, Tensor) else np.asarray(global_step)
         )
         if steps.dtype.kind == "f" and not np.isfinite(steps).all():
             raise type_error(global_step, "global_step", "be finite", ValueError)
-        rates = [self._rate(int(step)) for step in steps.flat]
+        rates = [self._rate(step) for step in cast("list[float]", steps.ravel().tolist())]
         return tensor_of(np.array(rates, np.float32).reshape(steps.shape))
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         """Return the learning rate of a step."""
         raise NotImplementedError
 
@@ -77,7 +78,7 @@ class DecaySchedule(FormulaSchedule):
         self.decay_rate: float = check_learning_rate(decay_rate, "decay_rate")
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
 
-    def _progress(self, step: int) -> float:
+    def _progress(self, step: float) -> float:
         """Return the number of decay periods; with `is_stair`, of complete ones."""
         return step // self.decay_steps if self.is_stair else step / self.decay_steps
 
@@ -104,7 +105,7 @@ class ExponentialDecayLR(DecaySchedule):
     Source: MindSpore's `mindspore.nn.ExponentialDecayLR`.
     """
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         return self.learning_rate * math.pow(self.decay_rate, self._progress(step))
 
 
@@ -131,7 +132,7 @@ class NaturalExpDecayLR(DecaySchedule):
     Source: MindSpore's `mindspore.nn.NaturalExpDecayLR`.
     """
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         time = step - step % self.decay_steps if self.is_stair else step
         return self.learning_rate * math.exp(-self.decay_rate * time)
 
@@ -158,7 +159,7 @@ class InverseDecayLR(DecaySchedule):
     Source: MindSpore's `mindspore.nn.InverseDecayLR`.
     """
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         return self.learning_rate / (1 + self.decay_rate * self._progress(step))
 
 
@@ -190,7 +191,7 @@ class CosineDecayLR(FormulaSchedule):
         self.max_lr = max_lr
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         angle = math.pi * min(step, self.decay_steps) / self.decay_steps
         return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * (1.0 + math.cos(angle))
 
@@ -237,7 +238,7 @@ class PolynomialDecayLR(FormulaSchedule):
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
         self.power: float = check_learning_rate(power, "power")
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         steps = self.decay_steps
         if self.update_decay_steps:
             steps *= max(1, math.ceil(step / steps))
@@ -270,7 +271,7 @@ class WarmUpLR(FormulaSchedule):
         self.learning_rate: float = check_learning_rate(learning_rate, "learning_rate", zero=True)
         self.warmup_steps: int = check_int(warmup_steps, "warmup_steps", low=1)
 
-    def _rate(self, step: int) -> float:
+    def _rate(self, step: float) -> float:
         return self.learning_rate * min(step, self.warmup_steps) / self.warmup_steps
 
 

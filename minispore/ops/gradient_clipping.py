@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import inf
 from typing import overload
+
+import numpy as np
 
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_to_float32
@@ -71,7 +74,7 @@ def clip_by_global_norm(
 
     Args:
         x: A tensor or several, of any shapes, such as the gradients of all parameters.
-        clip_norm: The largest global norm, positive.
+        clip_norm: The largest global norm, positive; infinite for no limit.
         use_norm: None, as in MindSpore.
 
     Returns:
@@ -102,7 +105,12 @@ def clip_by_global_norm(
     squares = [sum(square(half_to_float32(one))) for one in _tensors(x)]
     if not squares:
         return ()
-    factor = limit / maximum(sqrt(reduce(add, squares)), limit)
+    if limit == inf:
+        return _tree_map(as_float, x)
+    total = reduce(add, squares)
+    # The root has no derivative at 0.
+    smallest = float(np.finfo(dtype_of(total).name).tiny)
+    factor = limit / maximum(sqrt(maximum(total, smallest)), limit)
 
     def scaled(one: Tensor) -> Tensor:
         values = as_float(one)

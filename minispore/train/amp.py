@@ -192,18 +192,18 @@ def build_train_network(
     network = auto_mixed_precision(network, level)
     if loss_fn is not None:
         network = WithLossCell(network, loss_fn)
-    if not isinstance(manager, LossScaleManager):
-        return TrainOneStepCell(network, optimizer)
-    update_cell = manager.get_update_cell()
+    scale, update_cell = 1.0, None
+    if isinstance(manager, LossScaleManager):
+        scale, update_cell = float(manager.get_loss_scale()), manager.get_update_cell()
     if update_cell is None:
-        scale = float(manager.get_loss_scale())
+        step = TrainOneStepCell(network, optimizer, sens=scale)
         if optimizer.loss_scale != scale:
             warn_at_caller(
                 f"For '{caller()}', the loss is multiplied by {scale:g}, but the optimizer's "
                 f"'loss_scale' divides the gradients by {optimizer.loss_scale:g}: set it to "
                 f"{scale:g}."
             )
-        return TrainOneStepCell(network, optimizer, sens=scale)
+        return step
     return TrainOneStepWithLossScaleCell(network, optimizer, update_cell)
 
 

@@ -1,27 +1,14 @@
 """The training loop: iterate over the data, call the network, and emit the events."""
 
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from minispore.common import Tensor
-from minispore.nn import Cell
-from minispore.nn.cell import evaluation_mode
 from minispore.train._metric_collection import MetricCollection
-from minispore.train.protocol.callback import (
-    Callback,
-    CallbackManager,
-    InternalCallbackParam,
-    RunContext,
-    step_in_epoch,
-)
+from minispore.train._step_check import StepCheck
+from minispore.train.protocol.callback import Callback, CallbackManager, RunContext
 from minispore.train.protocol.dataset import EpochIterator
-from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
 from minispore.train.resume.boundary import Boundary
-from minispore.utils.warn import warn_at_caller
-
-_in_training: ContextVar[bool] = ContextVar("in_training", default=False)
 
 
 def train(
@@ -37,16 +24,6 @@ def train(
         callbacks: The callbacks.
         validate: Called after the steps of each epoch, unless a stop is requested.
     """
-    token = _in_training.set(True)
-    try:
-        _train(context, callbacks, validate)
-    finally:
-        _in_training.reset(token)
-
-
-def _train(
-    context: RunContext, callbacks: CallbackManager, validate: Callable[[], None] | None
-) -> None:
     params = context.original_args()
     columns = None if params.loss_fn is None else 2
     data = EpochIterator(params.train_dataset, params.epoch_num, columns)
@@ -54,7 +31,7 @@ def _train(
 
     params.train_network.set_train()
     callbacks.emit(Callback.on_train_begin, context)
-    check = _StepCheck(params.network)
+    check = StepCheck(context)
     boundary.resume()
     for done, batches in data:
         params.cur_epoch_num = params.initial_epoch + done + 1
@@ -77,6 +54,7 @@ def _train(
     boundary.leave("finished")
     callbacks.emit(Callback.on_train_end, context)
     boundary.handle_requests(closed=True)
+    check.finish()
 
 
 def _train_steps(
@@ -84,7 +62,7 @@ def _train_steps(
     context: RunContext,
     callbacks: CallbackManager,
     boundary: Boundary,
-    check: "_StepCheck",
+    check: Callable[[RunContext], None],
 ) -> None:
     params = context.original_args()
     network = params.train_network
@@ -92,64 +70,13 @@ def _train_steps(
         params.cur_step_num += 1
         params.train_dataset_element = batch
         callbacks.emit(Callback.on_train_step_begin, context)
-        if not params.network.training:
-            check.mode(params)
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
-        check.loss(context)
+        check(context)
         if context.has_requests:
             boundary.handle_requests()
         if context.get_stop_requested():
             break
-
-
-@contextmanager
-def evaluating(network: Cell) -> Generator[None, None, None]:
-    """Set evaluation mode, which stays after the `with` block unless a training is in progress."""
-    if _in_training.get():
-        with evaluation_mode(network):
-            yield
-    else:
-        network.set_train(mode=False)
-        yield
-
-
-class _StepCheck:
-    """Warns at the first loss of a run that is not finite, unless a callback stops the run there.
-
-    A loss on a GPU is not checked, since reading it would synchronize. Also warns at the first step
-    in evaluation mode, unless a callback set that before the first epoch.
-    """
-
-    def __init__(self, network: Cell) -> None:
-        self._warned, self._warned_of_mode = False, not network.training
-
-    def mode(self, params: InternalCallbackParam) -> None:
-        """Warn of a step in evaluation mode."""
-        if not self._warned_of_mode:
-            self._warned_of_mode = True
-            warn_at_caller(
-                f"From {_position(params)} on, the network is in evaluation mode, which a callback "
-                "has set: dropout does nothing, and moving statistics stay. If only an evaluation "
-                "was meant, call 'set_train()' after it, or use 'Model.eval' or 'Model.predict'."
-            )
-
-    def loss(self, context: RunContext) -> None:
-        """Warn of a loss that is not finite."""
-        params = context.original_args()
-        loss = first_output(params.net_outputs)
-        if is_on_device(loss) or is_finite(loss) or self._warned or context.get_stop_requested():
-            return
-        self._warned = True
-        warn_at_caller(
-            f"The loss of {_position(params)} is not finite, so the weights may be NaN from here "
-            "on. 'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the run. A "
-            "smaller learning rate, or a check of the data, may help."
-        )
-
-
-def _position(params: InternalCallbackParam) -> str:
-    return f"epoch {params.cur_epoch_num}, step {step_in_epoch(params)}"
 
 
 def evaluate(

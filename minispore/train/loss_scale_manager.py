@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from minispore.nn import Cell, DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
-from minispore.nn.wrap.loss_scale import next_loss_scale
+from minispore.nn.wrap.loss_scale import check_loss_scale, next_loss_scale
 from minispore.utils.checks import check_int, check_number, check_type
 
 __all__: list[str] = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager"]
@@ -56,7 +56,7 @@ class FixedLossScaleManager(LossScaleManager):
     """
 
     def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True) -> None:
-        check_number(loss_scale, "loss_scale", low=1)
+        check_loss_scale(loss_scale, "loss_scale")
         self._loss_scale = loss_scale
         check_type(drop_overflow_update, bool, "drop_overflow_update")
         self._drop_overflow_update = drop_overflow_update
@@ -102,7 +102,7 @@ class DynamicLossScaleManager(LossScaleManager):
     def __init__(
         self, init_loss_scale: float = 2**24, scale_factor: float = 2, scale_window: int = 2000
     ) -> None:
-        check_number(init_loss_scale, "init_loss_scale", low=1)
+        check_loss_scale(init_loss_scale, "init_loss_scale")
         self.loss_scale: float = init_loss_scale
         self.scale_factor: float = check_number(scale_factor, "scale_factor", low=1)
         self.scale_window: int = check_int(scale_window, "scale_window", low=1)

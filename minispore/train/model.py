@@ -1,7 +1,7 @@
 """`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +13,7 @@ from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
+from minispore.nn.cell import evaluation_mode
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
@@ -114,6 +115,8 @@ class Model:
         if optimizer is None:
             amp.auto_mixed_precision(network, amp_level)
         self._network = network
+        # Whether a training is in progress, whose modes of cells an evaluation restores.
+        self._trains = False
         # The steps of `predict` in graph mode.
         self._captured_steps: CapturedSteps | None = None
         self._loss_fn = loss_fn
@@ -216,8 +219,7 @@ class Model:
         context = self._train_context(
             strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        manager.run(context, lambda: loop.train(context, manager))
-        self._warn_if_not_replayed()
+        self._run(manager, context, None)
 
     @hint_keywords
     def fit(
@@ -288,10 +290,16 @@ class Model:
             finally:
                 params.update(training, mode="train")
 
-        manager.run(context, lambda: loop.train(context, manager, validate))
-        self._warn_if_not_replayed()
+        self._run(manager, context, validate)
 
-    def _warn_if_not_replayed(self) -> None:
+    def _run(
+        self, manager: CallbackManager, context: RunContext, validate: Callable[[], None] | None
+    ) -> None:
+        self._trains = True
+        try:
+            manager.run(context, lambda: loop.train(context, manager, validate))
+        finally:
+            self._trains = False
         if is_graph_mode() and isinstance(self.train_network, TrainOneStepCell):
             from minispore.graph.cache import graph_info
 
@@ -367,7 +375,7 @@ class Model:
         ]
         for item in inputs:
             check_type(item, types, "predict_data")
-        with loop.evaluating(self._network):
+        with evaluation_mode(self._network, stays=not self._trains):
             if not is_graph_mode():
                 return self._network(*inputs)
             return steps_of(self).run(self._network, tuple(inputs))
@@ -483,7 +491,7 @@ class Model:
             valid_dataset=dataset,
         )
         metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
-        with loop.evaluating(network):
+        with evaluation_mode(network, stays=not self._trains):
             return loop.evaluate(context, manager, metrics)
 
     def _check_metrics(self) -> None:

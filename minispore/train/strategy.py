@@ -167,8 +167,9 @@ class DataParallel(SingleProcess):
             kind = type(callback).__qualname__
             described[f"callbacks[{i}]"] = f"{kind} with chief_only={callback.chief_only}"
         check_alike(caller(), described)
-        if (data := arguments.get("train_dataset")) is not None:
-            _check_rows_differ(data)
+        for name, verb in (("train_dataset", "train on"), ("valid_dataset", "evaluate")):
+            if (data := arguments.get(name)) is not None:
+                _check_rows_differ(data, name, verb)
 
     def shard_dataset(self, dataset: object, name: str) -> DatasetLike:
         """Return this process's shard; a dataset that is not a `Dataset` is returned as it is."""
@@ -215,8 +216,8 @@ def _described_argument(name: str, value: object) -> str:
     return type(value).__qualname__ if is_data else described_setting(value)
 
 
-def _check_rows_differ(data: object) -> None:
-    """Raise ValueError in all processes if two of them train on the same rows.
+def _check_rows_differ(data: object, name: str, verb: str) -> None:
+    """Raise ValueError in all processes if two of them train on, or evaluate, the same rows.
 
     Where the rows are not those of a `Dataset` that has shards, it is a warning: the code of the
     user may choose them by the rank.
@@ -229,8 +230,8 @@ def _check_rows_differ(data: object) -> None:
     if not alike:
         return
     message = (
-        f"For '{caller()}', each process must train on other rows, but 'train_dataset' is the same "
-        f"in {processes(alike)}"
+        f"For '{caller()}', each process must {verb} other rows, but '{name}' is the same in "
+        f"{processes(alike)}"
     )
     if isinstance(data, Dataset) and can_be_sharded(data):
         raise ValueError(
@@ -274,6 +275,11 @@ class DistributedCallbackManager(CallbackManager):
         """Call the hooks of `event`, and synchronize what they requested."""
         if event in (Callback.on_train_begin, Callback.on_eval_begin):
             _check_equal_batch_counts(run_context)
+        params = run_context.original_args()
+        if event is Callback.on_eval_begin:
+            # Such as the moving averages of `BatchNorm`, of which the chief's are saved.
+            broadcast_parameters(params.eval_network, trained=False)
+            check_parameters(params.eval_network, params)
         if event is Callback.on_train_end:
             # A barrier: no process removes a file that another has yet to resume from.
             all_reduce_max(0)
@@ -282,11 +288,13 @@ class DistributedCallbackManager(CallbackManager):
             path = broadcast_object(run_context.get_resume_requested())
             if path is not None:
                 run_context.request_resume(path)
-            broadcast_parameters(run_context.original_args().train_network)
+            broadcast_parameters(params.train_network)
         if event in _STOP_EVENTS:
             _all_reduce_stop(run_context)
         if event in (Callback.on_train_epoch_end, Callback.on_train_end):
-            check_parameters(run_context.original_args())
+            check_parameters(params.train_network, params)
+        if event is Callback.on_train_end:
+            broadcast_parameters(params.train_network, trained=False)
 
     def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
         """Run `body` as the base class does; abort all processes if only some of them fail."""
@@ -362,12 +370,13 @@ def _all_reduce_stop(run_context: RunContext) -> None:
         run_context.request_stop(finished=agreed == 2)
 
 
-def check_parameters(params: InternalCallbackParam) -> None:
+def check_parameters(network: Cell, params: InternalCallbackParam) -> None:
     """Compare the trained parameters, and those of the optimizer, with the other processes'.
 
     Parameters that are not trained may differ, such as the moving averages of `BatchNorm`.
 
     Args:
+        network: The network.
         params: The parameters of the run.
 
     Raises:
@@ -375,7 +384,7 @@ def check_parameters(params: InternalCallbackParam) -> None:
     """
     if get_group_size() == 1 or not broadcasts_parameters():
         return
-    parameters = list(params.train_network.get_parameters())
+    parameters = list(network.get_parameters())
     sums = [_checksum(parameter) if parameter.requires_grad else 0 for parameter in parameters]
     gathered = all_gather_object(np.array(sums, np.uint32).tobytes())
     if len(set(gathered)) == 1:
@@ -383,12 +392,13 @@ def check_parameters(params: InternalCallbackParam) -> None:
     table = np.array([np.frombuffer(row, np.uint32) for row in gathered])
     unlike = table != table[0]
     names = [f"'{parameters[i].name}'" for i in np.flatnonzero(unlike.any(axis=0))]
+    others = processes(np.flatnonzero(unlike.any(axis=1)).tolist())
+    when = "in an evaluation" if params.mode == "eval" else f"after epoch {params.cur_epoch_num}"
     raise RuntimeError(
-        "In data parallel training all processes must have the same parameters, but after epoch "
-        f"{params.cur_epoch_num} these differ from process 0's in "
-        f"{processes(np.flatnonzero(unlike.any(axis=1)).tolist())}: {shortened(names, ', ')}. "
-        "A callback that changes parameters must do so in all processes: its 'chief_only' must be "
-        "False."
+        f"In data parallel training all processes must have the same parameters, but {when} these "
+        f"differ from process 0's in {others}: {shortened(names, ', ')}. What changes parameters, "
+        "such as 'load_checkpoint' or a callback, must do so in all processes; the callback's "
+        "'chief_only' must be False."
     )
 
 
@@ -406,6 +416,11 @@ class SkipEmptyBatch(Cell):
     def __init__(self, network: Cell) -> None:
         super().__init__(auto_prefix=False)
         self.network = network
+
+    @property
+    def cls_name(self) -> str:
+        """The name of the network's class, for errors."""
+        return self.network.cls_name
 
     def construct(self, *batch: Tensor) -> object:
         """Return the network's outputs; None for a batch without rows."""

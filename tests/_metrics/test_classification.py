@@ -28,7 +28,7 @@ def test_average_is_a_python_float() -> None:
 
 @given(array_pairs(1, min_dims=2, max_dims=2))
 def test_multilabel_metrics_are_those_of_samples(inputs: Inputs) -> None:
-    predicted, true = inputs
+    predicted, true = (array.astype(np.float64) for array in inputs)
     hits = (predicted * true).sum(axis=1)
     assert train.Accuracy("multilabel")(*inputs) == np.mean((predicted == true).all(axis=1))
     for metric, positives in ((train.Precision, predicted), (train.Recall, true)):
@@ -71,6 +71,27 @@ def test_top_k_and_fbeta_take_a_column_of_labels(inputs: Inputs) -> None:
         else:
             with pytest.raises(ValueError, match="true value"):
                 metric(scores, labels)
+
+
+@given(scores_and_labels(), st.booleans(), st.booleans())
+def test_one_score_for_each_sample_is_no_class(inputs: Inputs, zeros: bool, one_hot: bool) -> None:
+    """Whatever the labels are; where a threshold or none is needed, it is the score of class 1."""
+    scores, labels = inputs[0][:, :1], np.minimum(inputs[1], 0 if zeros else 1)
+    for metric in BY_SCORES:
+        with pytest.raises(ValueError, match=r"at least (2|k = 2) classes"):
+            metric(scores, labels.reshape(scores.shape) if one_hot else labels)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        train.Perplexity()(scores.reshape(-1, 1), labels.ravel())
+    for numbered in (train.ConfusionMatrix(2), train.ConfusionMatrix(2, threshold=1 / 3)):
+        expected = numbered(scores[:, 0], labels)
+        np.testing.assert_array_equal(numbered(scores, labels), expected)
+        hits = (scores[:, 0].astype(np.float64) >= numbered.threshold) == labels
+        assert np.trace(expected) == np.count_nonzero(hits)
+    if np.ptp(labels):
+        for one, other in zip(
+            train.ROC()(scores, labels), train.ROC()(scores[:, 0], labels), strict=True
+        ):
+            np.testing.assert_array_equal(one, other)
 
 
 @given(arrays((2, 40, 3), 2), arrays((2, 3), 39), st.integers(1, 40))

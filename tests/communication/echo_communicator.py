@@ -11,6 +11,7 @@ import pytest
 from minispore import communication
 from minispore.communication import _world
 from minispore.communication._mpi import Communicator, Mpi
+from minispore.communication._watchdog import Departures, Watchdog
 
 Array = npt.NDArray[np.generic]
 
@@ -45,7 +46,8 @@ def echo_world(echo: EchoCommunicator) -> _world.World:
 
     mpi = cast("Mpi", SimpleNamespace(IN_PLACE="in place", SUM="sum", MAX="max", BYTE="byte"))
     comm = cast("Communicator", echo)
-    return _world.World(mpi, comm, comm, 0, echo.size, NoWatchdog())  # type: ignore[arg-type]
+    watchdog = cast("Watchdog", NoWatchdog())
+    return _world.World(mpi, comm, comm, 0, echo.size, watchdog, Departures(comm), lambda: None)
 
 
 def join_echo(monkeypatch: pytest.MonkeyPatch) -> EchoCommunicator:
@@ -59,6 +61,8 @@ def join_echo(monkeypatch: pytest.MonkeyPatch) -> EchoCommunicator:
 def install_mpi(monkeypatch: pytest.MonkeyPatch, comm: object) -> None:
     """Let `mpi4py.MPI` be a module with this communicator, until the end of the test."""
     # No path: the symbols of the program itself, which has none of MPI.
-    module = SimpleNamespace(COMM_WORLD=comm, __file__=None)
+    module = SimpleNamespace(
+        COMM_WORLD=comm, __file__=None, THREAD_MULTIPLE=3, Query_thread=lambda: 3
+    )
     monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)

@@ -1,21 +1,28 @@
 """The watchdog: timeouts and errors abort all processes, which is simulated here."""
 
+import atexit
 import gc
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from minispore.communication import _watchdog
 from minispore.communication._mpi import Communicator
 from minispore.communication._watchdog import (
+    Departures,
     Watchdog,
-    abort_on_uncaught_exception,
     abort_unless_all_failed,
+    watch_exits,
 )
 
 # Seconds: the timeout of the watchdogs here, and a limit that only a failing test reaches.
@@ -57,7 +64,7 @@ class Program:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.output, self.ended = "", Event()
         monkeypatch.setattr(os, "write", self._write)
-        monkeypatch.setattr(os, "_exit", self._exit)
+        monkeypatch.setattr(_watchdog, "_exit", self._exit)
 
     def _write(self, file: int, text: bytes) -> None:
         assert file == 2
@@ -147,6 +154,111 @@ def test_stopped_watchdog_does_not_end_the_program(program: Program) -> None:
         assert not program.ended.wait(4 * SOON)
 
 
+class MailCommunicator:
+    """A communicator of processes that send messages to each other."""
+
+    def __init__(self, rank: int, boxes: list[list[object]]) -> None:
+        self._rank = rank
+        self._boxes = boxes
+
+    def Get_rank(self) -> int:
+        return self._rank
+
+    def Get_size(self) -> int:
+        return len(self._boxes)
+
+    def isend(self, obj: object, dest: int) -> None:
+        self._boxes[dest].append(obj)
+
+    def improbe(self) -> object:
+        box = self._boxes[self._rank]
+        return SimpleNamespace(recv=lambda: box.pop(0)) if box else None
+
+
+def mail(size: int) -> list[Communicator]:
+    boxes: list[list[object]] = [[] for _ in range(size)]
+    return [cast("Communicator", MailCommunicator(rank, boxes)) for rank in range(size)]
+
+
+def test_wait_for_a_process_that_has_left_ends_the_program(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_watchdog, "_GRACE_SECONDS", SOON)
+    here, there = mail(2)
+    there.isend((1, "has ended"), dest=0)
+    with Watchdog(0, 4 * SOON, Departures(here)):
+        assert program.ended.wait(LIMIT)
+    assert program.output.startswith(
+        "minispore: process 0 waits for the other processes, but process 1 has ended. All "
+        "processes are aborted.\nIt waits here:\n"
+    )
+    assert "    assert program.ended.wait(LIMIT)\n" in program.output
+
+
+def test_other_work_goes_on_after_a_process_has_left(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a wait that ends soon, in which that process has taken part."""
+    monkeypatch.setattr(_watchdog, "_GRACE_SECONDS", 2 * SOON)
+    here, there = mail(2)
+    there.isend((1, "has ended"), dest=0)
+    watch = Watchdog(0, 4 * SOON, Departures(here))
+    for _ in range(4):
+        with watch:
+            assert not program.ended.wait(SOON)
+        assert not program.ended.wait(2 * SOON)
+    watch.stop()
+
+
+@given(order=st.permutations(range(4)))
+@settings(max_examples=5)
+def test_process_that_leaves_waits_until_all_do(order: list[int]) -> None:
+    processes = [Departures(communicator) for communicator in mail(4)]
+    with ThreadPoolExecutor(4) as pool:
+        leaving: list[Future[None]] = []
+        for i, rank in enumerate(order):
+            assert not any(future.done() for future in leaving)
+            said = {f"process {other} leaves" for other in order[:i]}
+            assert set(processes[rank].received()) == said
+            leaving.append(pool.submit(processes[rank].leave, "leaves"))
+        for future in leaving:
+            future.result(LIMIT)
+
+
+@pytest.mark.parametrize("in_child", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_each_exit_is_announced(
+    monkeypatch: pytest.MonkeyPatch, in_child: bool, at_once: bool
+) -> None:
+    """But not that of a child process."""
+    registered: list[Callable[[], None]] = []
+    statuses: list[int] = []
+    monkeypatch.setattr(atexit, "register", registered.append)
+    monkeypatch.setattr(atexit, "unregister", registered.remove)
+    monkeypatch.setattr(_watchdog, "_exit", statuses.append)
+    here, there = mail(2)
+    there.isend((1, "has ended"), dest=0)
+    undo = watch_exits(here, Departures(here))
+    if in_child:
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+    exit_now: Callable[[int], object] = os._exit
+    (at_exit,) = registered
+    if at_once:
+        exit_now(3)
+    else:
+        at_exit()
+    reason = (
+        "called 'os._exit(3)'"
+        if at_once
+        else "ended: its program is over, or has called 'sys.exit'"
+    )
+    assert Departures(there).received() == ([] if in_child else [f"process 0 has {reason}"])
+    assert statuses == [3] * at_once
+    if in_child:
+        undo()
+    assert not registered
+
+
 def test_error_of_all_processes_does_not_abort() -> None:
     abort_unless_all_failed(cast("Communicator", BarrierCommunicator(0, 2, 3)), ValueError())
 
@@ -178,14 +290,14 @@ def test_error_aborts_all_processes_without_a_standard_stream(
     assert ("has failed" in capsys.readouterr().err) == (missing == "stdout")
 
 
-def test_uncaught_exception_aborts_all_processes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    abort_on_uncaught_exception(cast("Communicator", BarrierCommunicator(0, 4)))
+def test_uncaught_exception_aborts_all_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    communicator = cast("Communicator", BarrierCommunicator(0, 4))
+    undo = watch_exits(communicator, Departures(communicator))
     with suppress(Ended):
         sys.excepthook(KeyError, KeyError("key"), None)
         pytest.fail("the process was not aborted")
+    undo()
+    assert sys.excepthook is sys.__excepthook__
     assert capsys.readouterr().err == (
         "minispore: process 0 of 4 has failed; all processes are aborted.\nKeyError: 'key'\n"
     )

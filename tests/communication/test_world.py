@@ -1,8 +1,10 @@
 """The group of processes: joining it, ranks and sizes, and errors."""
 
 import math
+import os
 import sys
 from collections.abc import Callable
+from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import cast
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import communication
-from minispore.communication import _world
+from minispore.communication import _watchdog, _world
 from tests.communication.echo_communicator import install_mpi, join_echo
 
 
@@ -49,13 +51,19 @@ def test_init_joins_the_processes_and_release_leaves_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[str] = []
+    # One of the other processes has left before, the other does so after the timeout.
+    messages = [SimpleNamespace(recv=lambda: (0, "")), SimpleNamespace(recv=lambda: (2, ""))]
+    polls = chain([messages[0]], repeat(None, 20), [messages[1]], repeat(None))
+    monkeypatch.setenv("MINISPORE_MPI_TIMEOUT", "0.05")
+    monkeypatch.setattr(_watchdog.Watchdog, "_end", lambda *_: calls.append("end"))
 
     def communicator() -> SimpleNamespace:
         return SimpleNamespace(
             Get_rank=lambda: 1,
             Get_size=lambda: 3,
             Dup=communicator,
-            Barrier=lambda: calls.append("Barrier"),
+            isend=lambda _, dest: calls.append(f"message to {dest}"),
+            improbe=lambda: next(polls),
             Free=lambda: calls.append("Free"),
         )
 
@@ -63,6 +71,7 @@ def test_init_joins_the_processes_and_release_leaves_them(
     monkeypatch.setenv("PMI_RANK", "1")
     monkeypatch.setenv("PMI_SIZE", "3")
     settings = ("global_rank", "device_num")
+    exit_at_once = os._exit
     before = [ms.get_auto_parallel_context(name) for name in settings]
     communication.init()
     try:
@@ -72,12 +81,14 @@ def test_init_joins_the_processes_and_release_leaves_them(
         assert communication.GlobalComm.INITED
         assert not communication.GlobalComm.CUDA_AWARE
         assert sys.excepthook is not sys.__excepthook__
+        assert os._exit is not exit_at_once
     finally:
         communication.release()
-    assert calls == ["Barrier", "Free", "Free"]
+    assert calls == ["message to 0", "message to 2", "Free", "Free"]
     assert (communication.get_rank(), communication.get_group_size()) == (0, 1)
     assert [ms.get_auto_parallel_context(name) for name in settings] == before
     assert sys.excepthook is sys.__excepthook__
+    assert os._exit is exit_at_once
     assert not communication.GlobalComm.INITED
 
 

@@ -254,6 +254,41 @@ def fail_in_callback() -> object:
     return "continued"
 
 
+class Leave(Callback):
+    """Leave the program in the last process, in the second step."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == 2 and communication.get_rank():
+            sys.exit(3)
+
+
+def leave() -> object:
+    """The last process leaves the program in one of several ways, while the others train on."""
+    way = os.environ["LEAVE"]
+    if communication.get_rank():
+        if way == "sys.exit in a callback":
+            train(CASES[0], Leave())
+        if way in {"end", "sys.exit"}:
+            sys.exit(0 if way == "end" else "no data")
+        if way == "release":
+            communication.release()
+        if way == "os._exit":
+            os._exit(0)
+        raise KeyboardInterrupt if way == "interrupt" else ArithmeticError(way)
+    train(CASES[0])
+    return None
+
+
+def leave_together() -> object:
+    """Both processes leave, one of them seconds later."""
+    status = int(os.environ["LEAVE"])
+    if communication.get_rank():
+        os._exit(status)
+    time.sleep(8)
+    print("worked", flush=True)
+    sys.exit(status)
+
+
 def skip_collective() -> object:
     """The last process does not call the collective."""
     if communication.get_rank():
@@ -276,6 +311,8 @@ SCENARIOS: dict[str, Callable[[], object]] = {
         train_on_device,
         train_on_gpu,
         fail_in_callback,
+        leave,
+        leave_together,
         skip_collective,
     )
 }

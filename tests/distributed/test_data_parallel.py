@@ -5,6 +5,7 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ from tests.distributed.small_training import EPOCHS, Case, model, weights
 pytestmark = [needs_mpi, pytest.mark.full]
 WORKER = HERE / "mpi_worker.py"
 Weights = npt.NDArray[np.float32]
+OTHER_EXITS = [
+    ("sys.exit", "has ended"),
+    ("sys.exit in a callback", "has failed"),
+    ("exception", "has failed"),
+    ("interrupt", "has failed"),
+]
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,34 @@ def test_error_in_one_process_aborts_all_and_is_printed(tmp_path: Path) -> None:
     assert "minispore: process 1 of 2 has failed; all processes are aborted." in done.stderr
     assert "ArithmeticError: division by zero" in done.stderr
     assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ("end", "has ended"),
+        ("release", "has called 'release'"),
+        ("os._exit", r"has called 'os\._exit\(0\)'"),
+        *(pytest.param(way, reason, marks=pytest.mark.slow) for way, reason in OTHER_EXITS),
+    ],
+)
+def test_process_that_leaves_ends_all(way: str, reason: str, tmp_path: Path) -> None:
+    """Within seconds, and with the reason."""
+    start = monotonic()
+    done = launch(2, WORKER, tmp_path, "leave", folder=tmp_path, LEAVE=way)
+    assert monotonic() - start < 30  # six seconds, and the start of the programs
+    assert done.returncode != 0
+    assert re.search(f"process 1 (of 2 )?{reason}", done.stderr)
+    assert "KeyboardInterrupt" in done.stderr or way != "interrupt"
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_processes_that_all_leave_end_with_their_status(status: int, tmp_path: Path) -> None:
+    """One of them seconds later."""
+    done = launch(2, WORKER, tmp_path, "leave_together", folder=tmp_path, LEAVE=str(status))
+    assert (done.returncode, done.stderr) == (status, "")
+    assert done.stdout.endswith("worked\n")
 
 
 @pytest.mark.slow

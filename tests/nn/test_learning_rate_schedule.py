@@ -2,14 +2,19 @@
 
 from collections.abc import Callable
 from math import ceil, cos, exp, pi, pow
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from minispore import Tensor, int32, nn
+from minispore import Tensor, float32, nn
+from minispore.common.dtype import DType
+from minispore.nn.learning_rate_schedule import FormulaSchedule
+from minispore.testing import strategies as mst
 
 RATES = st.floats(1e-4, 1.0)
 
@@ -25,11 +30,11 @@ class Decay(NamedTuple):
         formula: The learning rate of a step.
     """
 
-    schedule: Callable[..., nn.LearningRateSchedule]
+    schedule: Callable[..., FormulaSchedule]
     listed: Callable[..., list[float]]
     arguments: tuple[float, ...]
     place: int
-    formula: Callable[[int], float]
+    formula: Callable[[float], float]
 
 
 @st.composite
@@ -38,10 +43,10 @@ def decays(draw: st.DrawFn) -> Decay:
     power, switch = draw(st.floats(0.5, 3.0)), draw(st.booleans())
     high = low + more
 
-    def periods(step: int) -> float:
+    def periods(step: float) -> float:
         return step // time if switch else step / time
 
-    def polynomial(step: int) -> float:
+    def polynomial(step: float) -> float:
         end = time * max(1, ceil(step / time)) if switch else time
         return low + more * pow(1 - min(step, end) / end, power)
 
@@ -94,15 +99,28 @@ def decays(draw: st.DrawFn) -> Decay:
     return case
 
 
-@given(decays(), st.lists(st.integers(0, 30), max_size=4))
-def test_schedule_equals_its_formula(decay: Decay, steps: list[int]) -> None:
+def steps_of(dtype: DType) -> st.SearchStrategy[npt.NDArray[np.generic]]:
+    """Return arrays of steps, of any shape."""
+    kind = dtype.numpy_dtype.kind
+    elements = {"f": st.floats(0, 30, width=16), "b": st.booleans()}.get(kind, st.integers(0, 30))
+    shapes = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3)
+    return hnp.arrays(dtype.numpy_dtype, shapes, elements=elements)
+
+
+@given(decays(), mst.dtypes().flatmap(steps_of))
+def test_schedule_equals_its_formula(decay: Decay, steps: npt.NDArray[np.generic]) -> None:
     """For a number, and for each element of a tensor, whose shape the result has."""
     schedule = decay.schedule(*decay.arguments)
-    rates = schedule(Tensor(np.array(steps, np.int32)))
-    assert rates.shape == (len(steps),)
-    expected = [decay.formula(step) for step in steps]
-    assert rates.tolist() == pytest.approx(expected, rel=1e-6)
-    assert [float(schedule(Tensor(step, int32))) for step in steps] == rates.tolist()
+    rates = schedule(Tensor(steps))
+    assert (rates.shape, rates.dtype) == (steps.shape, float32)
+    numbers = cast("list[float]", steps.ravel().tolist())
+    expected = [decay.formula(step) for step in numbers]
+    assert rates.ravel().tolist() == pytest.approx(expected, rel=1e-6)
+    for kind in (int, float):
+        whole = [step for step in numbers if kind(step) == step]
+        expected = [decay.formula(step) for step in whole]
+        actual = [schedule(kind(step)).item() for step in whole]
+        assert actual == pytest.approx(expected, rel=1e-6)
 
 
 @given(decays(), st.integers(1, 30), st.integers(1, 7))

@@ -1,11 +1,14 @@
 """Properties of `clip_by_value` and `clip_by_global_norm`."""
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, float32, ops
+from minispore import Tensor, float16, float32, float64, ops
+from minispore.common.dtype import DType
 from minispore.testing.strategies import tensors
 from tests.helpers.refusals import Refusal, refusals
 
@@ -22,6 +25,41 @@ def test_clip_by_global_norm_scales_to_the_limit(gradients: list[Tensor], limit:
         expected = array * (limit / max(length, limit))
         np.testing.assert_allclose(
             ours.asnumpy().astype(np.float64), expected, rtol=2e-5, atol=1e-30
+        )
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.0, 1.0, -3.0, 2.0**-70]), min_size=1, max_size=4),
+    st.sampled_from([0.5, 2.0, 1e30, math.inf]),
+    st.sampled_from([float16, float32, float64]),
+    st.integers(0, 99),
+)
+@example([0.0, 0.0], 1.0, float32, 0)
+@example([1.0, -3.0], math.inf, float32, 0)
+def test_derivative_of_clipping_is_that_of_its_formula(
+    elements: list[float], limit: float, dtype: DType, seed: int
+) -> None:
+    """Also at zero, and without a limit."""
+    x = np.array(elements, dtype.numpy_dtype)
+    weights = np.random.default_rng(seed).integers(-2, 3, len(x)).astype(dtype.numpy_dtype)
+
+    def loss(x: Tensor) -> Tensor:
+        return (ops.clip_by_global_norm(x, limit) * Tensor(weights)).sum()
+
+    exact, of_loss = x.astype(np.float64), weights.astype(np.float64)
+    length = float(np.linalg.norm(exact))
+    assume(length != limit)
+    clipped, expected = exact, of_loss
+    if length > limit:
+        clipped = exact * (limit / length)
+        expected = (of_loss - exact * (exact @ of_loss) / length**2) * (limit / length)
+    tolerance = 20 * float(np.finfo(dtype.name).eps)
+    for actual, correct in (
+        (ops.clip_by_global_norm(Tensor(x), limit), clipped),
+        (ops.grad(loss)(Tensor(x)), expected),
+    ):
+        np.testing.assert_allclose(
+            actual.asnumpy().astype(np.float64), correct, rtol=tolerance, atol=tolerance
         )
 
 

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from minispore import train
 from tests._metrics.cases import (
@@ -30,6 +31,11 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+def exact(inputs: Inputs) -> Inputs:
+    """Return the same numbers in a type in which scikit-learn computes accurately."""
+    return tuple(array.astype(np.float64) for array in inputs)
+
+
 def flat(inputs: Inputs) -> Inputs:
     """Return scores (M, C) and class indices (M,), with further axes merged into the first."""
     scores, labels = inputs
@@ -48,7 +54,8 @@ def test_multilabel_accuracy(inputs: Inputs) -> None:
     expected = np.mean([(p == t).all() for p, t in zip(*inputs, strict=True)])
     assert train.Accuracy("multilabel")(*inputs) == pytest.approx(expected)
     if inputs[0].shape[1] > 1:  # scikit-learn reads a single column as class indices
-        assert sklearn.accuracy_score(inputs[1], inputs[0]) == pytest.approx(expected)
+        predicted, true = exact(inputs)
+        assert sklearn.accuracy_score(true, predicted) == pytest.approx(expected)
 
 
 @given(scores_and_labels())
@@ -75,7 +82,7 @@ def test_precision_recall_and_fbeta(inputs: Inputs) -> None:
 
 @given(LABELS)
 def test_multilabel_precision_and_recall(inputs: Inputs) -> None:
-    predicted, true = inputs
+    predicted, true = exact(inputs)
     assume(true.shape[1] > 1)
     for metric, score in (
         (train.Precision("multilabel"), sklearn.precision_score),
@@ -98,7 +105,7 @@ def test_top_k_accuracy(inputs: Inputs) -> None:
 
 @given(array_pairs(8, 8))
 def test_mean_errors(inputs: Inputs) -> None:
-    predicted, true = (array.reshape(len(array), -1) for array in inputs)
+    predicted, true = (array.reshape(len(array), -1) for array in exact(inputs))
     per_sample = predicted.shape[
         1
     ]  # scikit-learn takes the mean over a sample's values, minispore the sum
@@ -126,7 +133,7 @@ def test_confusion_matrix(inputs: Inputs) -> None:
 
 @given(array_pairs(1, min_dims=2))
 def test_rates_of_masks(inputs: Inputs) -> None:
-    predicted, true = (array.ravel() for array in inputs)
+    predicted, true = (array.ravel() for array in exact(inputs))
     for name, expected in {
         "accuracy": sklearn.accuracy_score(true, predicted),
         "precision": sklearn.precision_score(true, predicted, zero_division=np.nan),
@@ -152,16 +159,16 @@ def test_rates_of_masks(inputs: Inputs) -> None:
 
 @given(LABELS)
 def test_dice_equals_f1_of_samples(inputs: Inputs) -> None:
-    predicted, true = inputs
+    predicted, true = exact(inputs)
     assume(true.shape[1] > 1)
     expected = sklearn.f1_score(true, predicted, average="samples", zero_division=0)
-    assert train.Dice(1e-12)(predicted, true) == pytest.approx(expected)
+    assert train.Dice(1e-12)(*inputs) == pytest.approx(expected)
 
 
 @given(scores_of_all_classes(2))
 def test_roc_and_auc(inputs: Inputs) -> None:
-    scores, labels = inputs
-    fpr, tpr, thresholds = cast("Inputs", train.ROC()(scores, labels))
+    scores, labels = exact(inputs)
+    fpr, tpr, thresholds = cast("Inputs", train.ROC()(*inputs))
     expected = sklearn.roc_curve(labels, scores, drop_intermediate=False)
     np.testing.assert_allclose(fpr, expected[0])
     np.testing.assert_allclose(tpr, expected[1])
@@ -169,6 +176,15 @@ def test_roc_and_auc(inputs: Inputs) -> None:
     assert thresholds[0] == scores.max() + 1  # infinite in scikit-learn
     assert train.auc(fpr, tpr) == pytest.approx(sklearn.roc_auc_score(labels, scores))
     assert train.auc(fpr[::-1], tpr[::-1]) == pytest.approx(sklearn.auc(fpr, tpr))
+
+
+@given(scores_and_labels(), st.sampled_from([0.5, 1 / 3, 100.0]))
+def test_confusion_matrix_of_one_score_for_each_sample(inputs: Inputs, threshold: float) -> None:
+    scores, labels = inputs[0][:, :1], np.minimum(inputs[1], 1)
+    above = scores.astype(np.float64).ravel() >= threshold
+    expected = sklearn.confusion_matrix(labels.ravel(), above, labels=[0, 1])
+    matrix = train.ConfusionMatrix(2, threshold=threshold)
+    np.testing.assert_array_equal(matrix(scores, labels), expected)
 
 
 @given(scores_of_all_classes(3))
@@ -186,7 +202,7 @@ def test_roc_of_several_classes(inputs: Inputs) -> None:
 @given(matrices())
 def test_cosine_similarity(inputs: Inputs) -> None:
     ours = train.CosineSimilarity(zero_diagonal=False)(*inputs)
-    np.testing.assert_allclose(ours, sklearn.pairwise.cosine_similarity(*inputs), atol=1e-12)
+    np.testing.assert_allclose(ours, sklearn.pairwise.cosine_similarity(*exact(inputs)), atol=1e-12)
 
 
 @given(scores_and_labels(min_classes=2))

@@ -71,6 +71,18 @@ def test_result_is_a_function_of_the_samples(case: Case, data: st.DataObject) ->
     assert_same(result(case.make(), tuple(array[order] for array in inputs)), expected)
 
 
+@every_case
+@given(data=st.data())
+def test_result_is_that_of_a_plain_model(case: Case, data: st.DataObject) -> None:
+    """Also of one sample, of equal scores and in float16."""
+    inputs = data.draw(case.inputs)
+    actual, expected = (
+        np.concatenate([array.ravel() for array in numbers(value)])
+        for value in (result(case.make(), inputs), case.model(*inputs))
+    )
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
+
+
 class MetricMachine(RuleBasedStateMachine):
     """A metric and its model: the list of all batches since `clear`."""
 

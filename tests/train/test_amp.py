@@ -1,6 +1,7 @@
 """Mixed precision: what computes in float16, and training with it."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from minispore import Model, Parameter, Tensor, amp, float16, float32, nn, ops
 from minispore.common.dtype import DType
 from minispore.dataset import NumpySlicesDataset
 from minispore.testing import strategies as mst
-from minispore.train import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
+from minispore.train import (
+    Callback,
+    DynamicLossScaleManager,
+    FixedLossScaleManager,
+    LossScaleManager,
+    Metric,
+    RunContext,
+)
 from minispore.train.protocol.dataset import DatasetLike
 from tests.nn.layer.test_conv import of
 
@@ -93,6 +101,26 @@ def test_result_is_that_of_float32_up_to_rounding(level: str, seed: int) -> None
     assert (level == "O0") == np.array_equal(actual, expected)
 
 
+@pytest.mark.parametrize("level", ["O0", "O1", "O2", "O3", "auto"])
+@pytest.mark.parametrize("optimized", [False, True])
+def test_predictions_and_evaluated_outputs_are_float32(level: str, optimized: bool) -> None:
+    class Types(Metric):
+        def clear(self) -> None:
+            self.types: list[object] = []
+
+        def update(self, *inputs: object) -> None:
+            self.types += [x.dtype for x in inputs if isinstance(x, Tensor)]
+
+        def eval(self) -> object:
+            return self.types
+
+    net = nn.Dense(2, 1)
+    optimizer = nn.SGD(net.trainable_params()) if optimized else None
+    model = Model(net, nn.MSELoss(), optimizer, {"types": Types()}, amp_level=level)
+    assert model.predict(ops.ones((1, 2))).dtype is float32
+    assert {*model.eval(data())["types"]} == {float32}
+
+
 def data() -> DatasetLike:
     x = of(0, 32, 2).astype(np.float32)
     return NumpySlicesDataset({"x": x, "y": x.sum(1, keepdims=True)}, shuffle=False).batch(8)
@@ -133,7 +161,7 @@ def test_loss_scale_manager_chooses_the_training_step(
     level: str, options: dict[str, Any], kind: type[nn.Cell]
 ) -> None:
     net = nn.Dense(2, 1)
-    scale = 8.0 if "loss_scale_manager" in options and kind is nn.TrainOneStepCell else 1.0
+    scale = 8.0 if options.get("loss_scale_manager") and kind is nn.TrainOneStepCell else 1.0
     optimizer = nn.SGD(net.trainable_params(), loss_scale=scale)
     assert type(amp.build_train_network(net, optimizer, nn.MSELoss(), level, **options)) is kind
 
@@ -145,16 +173,66 @@ def test_other_types_than_float16_are_refused() -> None:
         nn.ReLU().to_float(ms.float64)
 
 
-@given(st.sampled_from([1.0, 16.0, 1024.0]), st.sampled_from([1.0, 16.0, 1024.0]))
+def not_dropping(scale: float) -> LossScaleManager:
+    return FixedLossScaleManager(scale, drop_overflow_update=False)
+
+
+@given(
+    st.sampled_from([None, not_dropping, FixedLossScaleManager, DynamicLossScaleManager]),
+    st.sampled_from([1.0, 16.0, 1024.0]),
+    st.sampled_from([1.0, 16.0, 1024.0]),
+)
 def test_loss_scale_that_the_optimizer_does_not_undo_warns(
-    loss_scale: float, undone: float
+    manager: Callable[[float], LossScaleManager] | None, loss_scale: float, undone: float
 ) -> None:
-    net = nn.Dense(2, 1)
-    optimizer = nn.SGD(net.trainable_params(), loss_scale=undone)
-    manager = FixedLossScaleManager(loss_scale, drop_overflow_update=False)
+    """Or undoes although the step does."""
+    net = nn.Dense(1, 1, "ones", "zeros")
+    optimizer = nn.SGD(net.trainable_params(), 0.25, loss_scale=undone)
+    made = manager and manager(loss_scale)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        Model(net, nn.MSELoss(), optimizer, loss_scale_manager=manager)
+        model = Model(net, nn.MSELoss(), optimizer, loss_scale_manager=made)
+    model.train_network(ops.ones((2, 1)), ops.full((2, 1), 2.0))
     texts = [str(warning.message) for warning in caught]
-    assert len(texts) == (loss_scale != undone)
-    assert all(f"set it to {loss_scale:g}." in text for text in texts)
+    expected = loss_scale if manager is not_dropping else 1.0
+    is_right = net.weight.item() == 1.5
+    assert len(texts) == (expected != undone) == (not is_right)
+    assert all("loss_scale" in text and f"{expected:g}." in text for text in texts)
+    assert all(warning.filename == __file__ for warning in caught)
+
+
+class BreakWeights(Callback):
+    """Makes the weights infinite, so that the gradients of all later steps overflow."""
+
+    def __init__(self, net: nn.Dense, step: int) -> None:
+        super().__init__()
+        self.net = net
+        self.step = step
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == self.step:
+            self.net.weight.set_data(ops.full((1, 1), np.inf))
+
+
+@given(
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 13),
+    st.sampled_from([FixedLossScaleManager, DynamicLossScaleManager]),
+)
+def test_run_warns_of_overflows_at_its_end(
+    batches: int, epochs: int, first: int, manager: Callable[[float], LossScaleManager]
+) -> None:
+    """If each step has overflowed, or more steps at the end than an epoch has."""
+    net = nn.Dense(1, 1, "ones", has_bias=False)
+    data = NumpySlicesDataset((np.ones((batches, 1), np.float32),) * 2).batch(1)
+    optimizer = nn.SGD(net.trainable_params(), 0.25)
+    model = Model(net, nn.MSELoss(), optimizer, loss_scale_manager=manager(2.0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.train(epochs, data, BreakWeights(net, first))
+    overflows = max(0, batches * epochs - first + 1)
+    texts = [str(warning.message) for warning in caught if "overflow" in str(warning.message)]
+    assert len(texts) == (overflows == batches * epochs or overflows > batches)
+    assert all(f"the last {overflows} step" in text for text in texts)
+    assert all(warning.filename == __file__ for warning in caught)

@@ -26,7 +26,8 @@ Hook = Callable[[RunContext], None]
 def context(**values: object) -> RunContext:
     data = Batches(3)
     params = {"mode": "train", "train_dataset": data, "valid_dataset": data}
-    return RunContext({**params, "train_network": nn.Cell(), **values})
+    networks = {"train_network": nn.Cell(), "eval_network": nn.Cell()}
+    return RunContext({**params, **networks, **values})
 
 
 def managed(*callbacks: Callback, **values: object) -> tuple[CallbackManager, RunContext]:

@@ -189,7 +189,7 @@ def test_shards_of_other_permutations_are_refused(
 COLUMNS = {"x": np.ones((6, FEATURES), np.float32), "y": np.arange(6, dtype=np.int32) % CLASSES}
 ROWS = list(zip(COLUMNS["x"], COLUMNS["y"], strict=True))
 # The data of three processes, and the processes whose data are the same.
-TRAINING_DATA: dict[str, tuple[Callable[[int], object], str]] = {
+ROWS_OF_PROCESSES: dict[str, tuple[Callable[[int], object], str]] = {
     "shards": (shard, ""),
     "other rows": (lambda rank: NumpySlicesDataset(COLUMNS).skip(rank).batch(2).take(2), ""),
     "all rows": (lambda _: NumpySlicesDataset(COLUMNS).batch(2), "0, 1, 2"),
@@ -202,13 +202,19 @@ TRAINING_DATA: dict[str, tuple[Callable[[int], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", TRAINING_DATA)
-def test_processes_that_train_on_the_same_rows_are_refused(name: str) -> None:
-    data, same = TRAINING_DATA[name]
-    text = "each process must train on other rows, but 'train_dataset' is the same in process"
+@pytest.mark.parametrize("evaluates", [False, True])
+@pytest.mark.parametrize("name", ROWS_OF_PROCESSES)
+def test_processes_that_use_the_same_rows_are_refused(name: str, evaluates: bool) -> None:
+    data, same = ROWS_OF_PROCESSES[name]
+    what, argument = ("evaluate", "valid") if evaluates else ("train on", "train")
+    text = f"each process must {what} other rows, but '{argument}_dataset' is the same in process"
 
     def program(rank: int) -> None:
-        plain().fit(1, cast("Dataset", data(rank)), shard(0))
+        model = plain()
+        if evaluates:
+            model.eval(cast("Dataset", data(rank)))
+            return
+        model.fit(1, cast("Dataset", data(rank)), shard(rank))
 
     if same == "warning":
         with pytest.warns(UserWarning, match=f"{text}es 0, 1, 2, unless its code"):
@@ -320,7 +326,6 @@ class Spoil(Callback):
 
 MAY_DIFFER: dict[str, Callable[[int], nn.Cell]] = {
     "bits of NaN": lambda rank: network(),
-    "moving averages": lambda rank: nn.SequentialCell(nn.BatchNorm1d(FEATURES), network()),
     "parameters without a broadcast": network,
 }
 

@@ -1,20 +1,97 @@
 """Evaluation in data-parallel processes: sharding, and joining of outputs."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Metric, Model, strategy
+from minispore.train import Callback, Metric, Model, RunContext, strategy
 from minispore.train._metric_collection import MetricCollection
 from minispore.train.protocol import CallbackManager, InternalCallbackParam
 from minispore.train.strategy import SingleProcess, current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
+
+
+class RestoreStatistics(Callback):
+    """Ends a training with the moving averages of its beginning, in each process its own."""
+
+    def __init__(self, norm: nn.BatchNorm1d) -> None:
+        super().__init__()
+        self.mean = norm.moving_mean
+        self.at_begin = norm.moving_mean.copy()
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        self.mean.set_data(self.at_begin)
+
+
+@given(st.integers(2, 3), st.booleans(), st.integers(0, 99))
+@settings(max_examples=10)
+def test_evaluation_is_that_of_the_first_process_network(
+    processes: int, trains: bool, seed: int
+) -> None:
+    """Which is saved; the moving averages of the others are of other rows."""
+    rng = np.random.default_rng(seed)
+    x, y = (rng.standard_normal((4 * processes, n)).astype(np.float32) for n in (2, 1))
+    norms = [nn.BatchNorm1d(2) for _ in range(processes)]
+    for norm in norms:
+        norm.moving_mean.set_data(ms.Tensor(rng.standard_normal(2), ms.float32))
+    nets = [nn.SequentialCell(norm, nn.Dense(2, 1, "ones")) for norm in norms]
+
+    def program(rank: int) -> tuple[ms.Tensor | None, dict[str, Any], ms.Tensor]:
+        shard = NumpySlicesDataset((x, y), num_shards=processes, shard_id=rank, shuffle=False)
+        net, data = nets[rank], shard.batch(2)
+        model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1), {"mae", "mse"})
+        if trains:
+            model.train(2, data, RestoreStatistics(norms[rank]) if seed % 2 else None)
+        predicted = model.predict(x) if trains else None
+        return predicted, model.eval(data), model.predict(x)
+
+    results = run_in_threads(processes, program)
+    single = Model(nets[0], nn.MSELoss(), metrics={"mae", "mse"})
+    expected = single.predict(x).asnumpy()
+    for predicted, evaluated, predicted_later in results:
+        assert evaluated == pytest.approx(single.eval(NumpySlicesDataset((x, y)).batch(12)))
+        np.testing.assert_array_equal(predicted_later.asnumpy(), expected)
+        if predicted is not None:
+            np.testing.assert_array_equal(predicted.asnumpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "text"),
+    [
+        (nn.Dense(2, 1, "ones", "zeros"), None, ""),
+        (
+            nn.Dense(2, 1, "ones", "ones"),
+            RuntimeError,
+            "in an evaluation these differ .* 1: 'bias'",
+        ),
+        (nn.Dense(2, 1, "ones", has_bias=False), ValueError, "'parameter bias' is .* and nothing"),
+    ],
+)
+def test_other_network_of_a_process_is_refused(
+    other: nn.Cell, error: type[Exception] | None, text: str
+) -> None:
+    nets = [nn.Dense(2, 1, "ones", "zeros"), other]
+    columns = np.ones((4, 2), np.float32), np.arange(4, dtype=np.float32)[:, None]
+
+    def program(rank: int) -> str:
+        data = NumpySlicesDataset(columns, num_shards=2, shard_id=rank).batch(1)
+        model = Model(nets[rank], nn.MSELoss(), metrics={"mae"})
+        if error is None:
+            model.eval(data)
+            return ""
+        with pytest.raises(error, match=text) as raised:
+            model.eval(data)
+        return str(raised.value)
+
+    first, second = run_in_threads(2, program)
+    assert first == second
 
 
 def test_missing_init_raises() -> None:

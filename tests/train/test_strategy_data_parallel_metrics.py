@@ -166,18 +166,21 @@ def test_custom_step_has_equal_shards() -> None:
 
 def test_custom_dataset_is_not_sharded() -> None:
     class Own:
+        def __init__(self, rank: int) -> None:
+            self.rank = rank
+
         def get_dataset_size(self) -> int:
             return 1
 
         def create_tuple_iterator(self, *, num_epochs: int) -> Iterator[list[Column]]:
             assert num_epochs == 1
-            return iter([[np.ones((2, 1), np.float32)]])
+            return iter([[np.full((2, 1), self.rank, np.float32)]])
 
-    def program(_: int) -> float:
+    def program(rank: int) -> float:
         model = Model(Outputs(), eval_network=Outputs(), metrics={"m": Total()})
-        return float(model.eval(Own())["m"])
+        return float(model.eval(Own(rank))["m"])
 
-    assert run_in_threads(2, program) == [4, 4]
+    assert run_in_threads(2, program) == [2, 2]
 
 
 def test_too_small_dataset_is_empty() -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 
 from minispore import ops
 from minispore.common.context import is_graph_mode, steps_of
-from minispore.common.dtype import float32
+from minispore.common.dtype import float16, float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
@@ -241,7 +241,7 @@ class TrainOneStepCell(Cell):
             return
         scale = self.optimizer.loss_scale
         if scale != 1:
-            gradients = tuple(g / scale for g in gradients)
+            gradients = tuple(in_float32(lambda g: g / scale, g) for g in gradients)
         for entry in self._gradient_hooks:
             result = entry.hook(gradients)
             if result is None:
@@ -251,7 +251,9 @@ class TrainOneStepCell(Cell):
             if not gradients:
                 return
         # Not donated: the hook may have stored them.
-        self.optimizer(tuple(g * scale for g in gradients) if scale != 1 else gradients)
+        if scale != 1:
+            gradients = tuple(in_float32(lambda g: g * scale, g) for g in gradients)
+        self.optimizer(gradients)
 
     def _loss_and_gradients(
         self, inputs: tuple[Tensor, ...], scale: float | Tensor
@@ -288,6 +290,15 @@ class TrainOneStepCell(Cell):
         outputs = self.network(*inputs)
         items = cast("Sequence[Tensor]", as_items(outputs) or (outputs,))
         return [output * scale for output in items], outputs
+
+
+def in_float32(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """Return `function(x)` in the type of `x`.
+
+    If that is float16, the function is computed in float32, since a loss scale may be larger than
+    any number in float16.
+    """
+    return function(x.float()).half() if x.dtype is float16 else function(x)
 
 
 def _unreduced(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

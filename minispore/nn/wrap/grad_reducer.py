@@ -184,8 +184,12 @@ def broadcasts_parameters() -> bool:
     )
 
 
-def broadcast_parameters(network: Cell) -> None:
+def broadcast_parameters(network: Cell, *, trained: bool = True) -> None:
     """Copy the chief's parameters to all processes, unless `parameter_broadcast` is False.
+
+    Args:
+        network: The network.
+        trained: Whether to copy those that are trained, too.
 
     Raises:
         ValueError: The processes' parameters differ in names, shapes or dtypes, or their optimizers
@@ -203,6 +207,7 @@ def broadcast_parameters(network: Cell) -> None:
         check_alike(network.cls_name, described)
     if not broadcasts_parameters():
         return
+    parameters = [p for p in parameters if trained or not p.requires_grad]
     for parameter, values in zip(parameters, broadcast([p._data for p in parameters]), strict=True):
         parameter.set_data(wrap(values, parameter))
 

@@ -6,7 +6,7 @@ If a gradient has overflowed, the step is not made.
 """
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer, host_parameter, scalar_value
-from minispore.nn.wrap.cell_wrapper import TrainOneStepCell
-from minispore.utils.checks import caller, check_int, check_number, check_type
+from minispore.nn.wrap.cell_wrapper import TrainOneStepCell, in_float32
+from minispore.utils.checks import caller, check_int, check_number, check_type, value_error
+from minispore.utils.warn import warn_at_caller
 
 __all__ = [
     "DynamicLossScaleUpdateCell",
@@ -25,6 +26,9 @@ __all__ = [
     "TrainOneStepWithLossScaleCell",
     "all_finite",
 ]
+
+# Loss scales are stored in float32.
+_LARGEST: Final = float(np.finfo(np.float32).max)
 
 
 def all_finite(inputs: Sequence[Tensor]) -> Tensor:
@@ -58,13 +62,24 @@ def next_loss_scale(
     Args:
         scale: The loss scale.
         factor: By which it is divided after an overflow, and multiplied after `window` good steps.
-        window: The number of steps without overflow after which the scale grows.
+        window: The number of steps without overflow after which the scale grows, unless it would
+            not be finite in float32.
         good_steps: The number of steps without overflow since the scale has changed.
         overflow: Whether a gradient of this step has overflowed.
     """
     if overflow:
-        return max(scale / factor, 1), 0
-    return (scale * factor, 0) if good_steps + 1 >= window else (scale, good_steps + 1)
+        return max(scale / factor, 1.0), 0
+    if good_steps + 1 < window:
+        return scale, good_steps + 1
+    return scale * factor if scale * factor <= _LARGEST else scale, 0
+
+
+def check_loss_scale(value: object, name: str) -> float:
+    """Check that `value` is a number of at least 1 that is finite in float32, and return it."""
+    scale = check_number(value, name, low=1)
+    if scale > _LARGEST:
+        raise value_error(value, name, "be finite in float32")
+    return scale
 
 
 class DynamicLossScaleUpdateCell(Cell):
@@ -95,7 +110,7 @@ class DynamicLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
         super().__init__()
-        check_number(loss_scale_value, "loss_scale_value", low=1)
+        check_loss_scale(loss_scale_value, "loss_scale_value")
         self.loss_scale_value = loss_scale_value
         self.scale_factor: float = check_number(scale_factor, "scale_factor", low=1)
         self.scale_window: int = check_int(scale_window, "scale_window", low=1)
@@ -139,7 +154,7 @@ class FixedLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
-        check_number(loss_scale_value, "loss_scale_value", low=1)
+        check_loss_scale(loss_scale_value, "loss_scale_value")
         self.loss_scale_value = loss_scale_value
 
     def get_loss_scale(self) -> float:
@@ -162,7 +177,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: The Tensor `scale_sense` is not of shape () or (1,).
+        ValueError: The Tensor `scale_sense` is not of shape () or (1,), or is not a finite number
+            of at least 1.
 
     Examples:
         >>> from minispore import Tensor, nn
@@ -184,6 +200,11 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def __init__(self, network: Cell, optimizer: Optimizer, scale_sense: Cell | Tensor) -> None:
         super().__init__(network, optimizer)
         check_type(scale_sense, (Cell, Tensor), "scale_sense")
+        if optimizer.loss_scale != 1:
+            warn_at_caller(
+                f"For '{caller()}', the step divides the gradients by the loss scale, and then the "
+                f"optimizer's 'loss_scale' divides them by {optimizer.loss_scale:g}: leave it 1."
+            )
         self.loss_scaling_manager: Cell | None = None
         if isinstance(scale_sense, Cell):
             self.loss_scaling_manager = scale_sense
@@ -198,7 +219,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
         Raises:
             TypeError: `sens` is not a Tensor.
-            ValueError: It is not of shape () or (1,).
+            ValueError: It is not of shape () or (1,), or not a finite number of at least 1.
         """
         self.scale_sense.set_data(_checked_scale(sens))
 
@@ -220,7 +241,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         if self.loss_scaling_manager is not None:
             self.loss_scaling_manager(self.scale_sense, overflow)
         if not overflow:
-            self._update(tuple(gradient / factor for gradient in gradients), donates=True)
+            unscaled = (in_float32(lambda g: g / factor, gradient) for gradient in gradients)
+            self._update(tuple(unscaled), donates=True)
         return cast("Tensor", (loss, overflow, scale))
 
 
@@ -231,4 +253,5 @@ def _checked_scale(scale: object) -> Tensor:
             f"For '{caller()}', the shape of 'scale_sense' must be () or (1,), "
             f"but got {tensor.shape}."
         )
+    check_loss_scale(scalar_value(tensor), "scale_sense")
     return tensor
