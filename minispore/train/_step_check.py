@@ -28,18 +28,20 @@ class StepCheck:
         self._steps = 0
         self._overflows = 0  # since the last step that was made
 
-    def __call__(self, context: RunContext) -> None:
-        """Check the step after its last event."""
-        self._steps += 1
-        params = self._params
-        where = f"epoch {params.cur_epoch_num}, step {step_in_epoch(params)}"
-        if not (params.network.training or self._warned_of_mode):
+    def begin_step(self) -> None:
+        """Check the mode in which the network will be called."""
+        if not (self._params.network.training or self._warned_of_mode):
             self._warned_of_mode = True
             warn_at_caller(
-                f"In {where}, the network is in evaluation mode, which a callback has set: dropout "
-                "does nothing, and moving statistics stay. If only an evaluation was meant, call "
-                "'set_train()' after it, or use 'Model.eval' or 'Model.predict'."
+                f"From {self._position()} on, the network is in evaluation mode, which a callback "
+                "has set: dropout does nothing, and moving statistics stay. If only an evaluation "
+                "was meant, call 'set_train()' after it, or use 'Model.eval' or 'Model.predict'."
             )
+
+    def end_step(self, context: RunContext) -> None:
+        """Check the outputs, after the last event of the step."""
+        self._steps += 1
+        params = self._params
         if self._has_loss_scale:
             outputs = as_items(params.net_outputs)
             is_overflow = outputs is not None and len(outputs) > 1 and bool(outputs[1])
@@ -50,9 +52,9 @@ class StepCheck:
         if not context.get_stop_requested():
             self._warned_of_loss = True
             warn_at_caller(
-                f"The loss of {where} is not finite, so the weights may be NaN from here on. "
-                "'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the run. A "
-                "smaller learning rate, or a check of the data, may help."
+                f"The loss of {self._position()} is not finite, so the weights may be NaN from "
+                "here on. 'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the "
+                "run. A smaller learning rate, or a check of the data, may help."
             )
 
     def finish(self) -> None:
@@ -63,3 +65,6 @@ class StepCheck:
                 "these steps were not made, and the weights have not changed. A smaller loss scale "
                 "to begin with, or a check of the data, may help."
             )
+
+    def _position(self) -> str:
+        return f"epoch {self._params.cur_epoch_num}, step {step_in_epoch(self._params)}"

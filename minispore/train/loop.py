@@ -62,7 +62,7 @@ def _train_steps(
     context: RunContext,
     callbacks: CallbackManager,
     boundary: Boundary,
-    check: Callable[[RunContext], None],
+    check: StepCheck,
 ) -> None:
     params = context.original_args()
     network = params.train_network
@@ -70,9 +70,10 @@ def _train_steps(
         params.cur_step_num += 1
         params.train_dataset_element = batch
         callbacks.emit(Callback.on_train_step_begin, context)
+        check.begin_step()
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
-        check(context)
+        check.end_step(context)
         if context.has_requests:
             boundary.handle_requests()
         if context.get_stop_requested():

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -49,6 +50,10 @@ _SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {
     "boost_config_dict": (None, ""),
 }
 _LEVELS = {"amp_level": amp.LEVELS, "boost_level": ("O0", "O1", "O2")}
+
+
+# Whether a training is in progress: an evaluation in it restores the modes of the cells.
+_in_training: ContextVar[bool] = ContextVar("in_training", default=False)
 
 
 class Model:
@@ -115,8 +120,6 @@ class Model:
         if optimizer is None:
             amp.auto_mixed_precision(network, amp_level)
         self._network = network
-        # Whether a training is in progress, whose modes of cells an evaluation restores.
-        self._trains = False
         # The steps of `predict` in graph mode.
         self._captured_steps: CapturedSteps | None = None
         self._loss_fn = loss_fn
@@ -295,11 +298,11 @@ class Model:
     def _run(
         self, manager: CallbackManager, context: RunContext, validate: Callable[[], None] | None
     ) -> None:
-        self._trains = True
+        token = _in_training.set(True)
         try:
             manager.run(context, lambda: loop.train(context, manager, validate))
         finally:
-            self._trains = False
+            _in_training.reset(token)
         if is_graph_mode() and isinstance(self.train_network, TrainOneStepCell):
             from minispore.graph.cache import graph_info
 
@@ -375,7 +378,7 @@ class Model:
         ]
         for item in inputs:
             check_type(item, types, "predict_data")
-        with evaluation_mode(self._network, stays=not self._trains):
+        with evaluation_mode(self._network, stays=not _in_training.get()):
             if not is_graph_mode():
                 return self._network(*inputs)
             return steps_of(self).run(self._network, tuple(inputs))
@@ -491,7 +494,7 @@ class Model:
             valid_dataset=dataset,
         )
         metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
-        with evaluation_mode(network, stays=not self._trains):
+        with evaluation_mode(network, stays=not _in_training.get()):
             return loop.evaluate(context, manager, metrics)
 
     def _check_metrics(self) -> None:
