@@ -174,8 +174,8 @@ class TFEventWriter(FileMonitor):
         self._put(name, val)
 
     def process_image(self, name: str, val: Array) -> None:
-        """Write the images as one picture, side by side."""
-        pixels = np.clip(val.astype(np.float64), 0, 255).round().astype(np.uint8)
+        """Write the images as one picture, side by side; NaN is black."""
+        pixels = np.clip(np.nan_to_num(val.astype(np.float64)), 0, 255).round().astype(np.uint8)
         self._put(name, make_grid(pixels.transpose(0, 3, 1, 2)))
 
     def process_histogram(self, name: str, val: Array) -> None:
