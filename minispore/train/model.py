@@ -478,7 +478,7 @@ class Model:
             eval_network=strategy.make_eval_network(network),
             valid_dataset=dataset,
         )
-        metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
+        metrics = strategy.make_metrics(self._metrics, self._eval_indexes)
         return loop.evaluate(context, manager, metrics)
 
     def _check_metrics(self) -> None:

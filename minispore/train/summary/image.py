@@ -80,5 +80,5 @@ def _rescale_intensity(numbers: Float32Array | Float64Array) -> UInt8Array:
     if low < 0.0 or high > 1.0 or np.isinf(numbers).any():
         # Halved, since the range of the largest numbers would overflow.
         numbers = (numbers / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
-    numbers = np.nan_to_num(numbers, copy=False, nan=0.0, posinf=1.0, neginf=0.0)
+    np.nan_to_num(numbers, copy=False, nan=0.0, posinf=1.0, neginf=0.0)
     return np.rint(numbers * 255).astype(np.uint8)
