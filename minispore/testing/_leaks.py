@@ -70,7 +70,8 @@ def _restore_gc(saved: tuple[bool, tuple[int, int, int], int]) -> None:
 def _restore_builtins(saved: dict[str, object]) -> None:
     for name in _builtins().keys() - saved.keys():
         delattr(builtins, name)
-    vars(builtins).update(saved)
+    for name, value in saved.items():
+        setattr(builtins, name, value)
 
 
 def _builtins() -> dict[str, object]:

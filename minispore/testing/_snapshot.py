@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Parameter, Tensor
+from minispore.engine.array import is_ndarray
 from minispore.nn import Cell
 from minispore.train.protocol import Callback, RunContext
-from minispore.utils.checks import as_items
+from minispore.utils.checks import as_items, is_mapping, is_tuple
 
 
 class StateKey(NamedTuple):
@@ -95,7 +96,7 @@ def _comparable(value: object) -> tuple[object, ...]:
     if isinstance(value, bool | int | float | str | bytes):
         return type(value), value
     array = value.asnumpy() if isinstance(value, Tensor) else value
-    if isinstance(array, np.ndarray):
+    if is_ndarray(array):
         return id(value), value, array.dtype, array.shape, array.tobytes()
     items = [_comparable(item) for item in as_items(value) or ()]
     return id(value), value, *items
@@ -129,18 +130,17 @@ def _contents(value: object, owner: type, depth: int = 5) -> object:
     """Return a value's contents; of objects, only of those of classes in the module of `owner`."""
     if depth == 0:
         return None
-    if isinstance(value, Tensor | np.ndarray):
+    identity = None if is_tuple(value) else id(value)  # of a new tuple of equal values
+    if isinstance(value, Tensor) or is_ndarray(value):
         return _comparable(value)
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        return id(value), [(key, _contents(item, owner, depth - 1)) for key, item in pairs]
+    if is_mapping(value):
+        return identity, [(key, _contents(item, owner, depth - 1)) for key, item in value.items()]
     if isinstance(value, list | tuple | set | deque):
         items = cast("Iterable[object]", value)
-        identity = None if isinstance(value, tuple) else id(value)
         return identity, [_contents(item, owner, depth - 1) for item in items]
     if type(value).__module__ == owner.__module__:
         attributes: object = getattr(value, "__dict__", None)
-        return id(value), value, _contents(attributes, owner, depth - 1)
+        return identity, value, _contents(attributes, owner, depth - 1)
     # An iterator such as `itertools.count` shows its position.
     text = repr(value) if type(value).__module__ == "itertools" else ""
     return _comparable(value), text

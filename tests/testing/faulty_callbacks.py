@@ -11,6 +11,7 @@ import numpy as np
 
 from minispore import Parameter, Tensor
 from minispore.common.seed import generator
+from minispore.engine.array import is_ndarray
 from minispore.train import Callback, InternalCallbackParam, RunContext, WeightAveraging
 
 
@@ -364,7 +365,7 @@ def change_data(_: object, run_context: RunContext) -> None:
     remaining: list[object] = [params(run_context).train_dataset]
     while remaining:
         value = remaining.pop()
-        if isinstance(value, np.ndarray) and value.dtype == np.float32:
+        if is_ndarray(value) and value.dtype == np.float32:
             value.setflags(write=True)
             value[...] = 0
         remaining += (
