@@ -32,6 +32,13 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
 def format_number(value: float, decimals: int = 4) -> str:
     """Return a number with fixed decimals, a small one with a power of ten.
 
+    Args:
+        value: The number.
+        decimals: The number of decimals.
+
+    Returns:
+        The text.
+
     Examples:
         >>> format_number(0.25), format_number(0.0), format_number(9.1e-08)
         ('0.2500', '0.0000', '9.1000e-08')
