@@ -15,6 +15,7 @@ from minispore.train import Model, load_checkpoint, load_param_into_net
 from minispore.train.summary.decode import read_events
 from minispore.utils.arrays import Float32Array
 from minispore.utils.atomic import open_regular_file
+from minispore.utils.progress import format_number
 from minispore.utils.tables import Table
 
 _BAR = 40  # letters of a probability of 1
@@ -45,7 +46,8 @@ def evaluate(arguments: Arguments) -> None:
     if arguments.json:
         print(json.dumps(results))
     else:
-        print(f"Accuracy {results['accuracy']:.4f}, loss {results['loss']:.4f} on the test images")
+        accuracy, loss = (format_number(results[name]) for name in ("accuracy", "loss"))
+        print(f"Accuracy {accuracy}, loss {loss} on the test images")
 
 
 def predict(arguments: Arguments) -> None:

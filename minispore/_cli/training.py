@@ -1,7 +1,6 @@
 """`minispore train`: train the tutorial's network on digits."""
 
 import json
-import random
 import re
 import shlex
 from collections.abc import Generator, Mapping
@@ -38,7 +37,6 @@ def train(arguments: Arguments) -> bool:
             training diverged.
     """
     set_seed(arguments.seed)
-    random.seed(arguments.seed)  # its state is in the checkpoints
     with as_user_error(OSError, ValueError, RuntimeError):
         out = results_folder(arguments.out, resume=arguments.resume)
         resume = newest_checkpoint(out) if arguments.resume else None

@@ -39,6 +39,7 @@ from minispore.engine import graph
 from minispore.train import Callback, LambdaCallback, Model, RunContext
 from minispore.train.summary import SummaryRecord, read_events
 from minispore.utils.arrays import Float32Array, UInt8Array
+from minispore.utils.progress import format_number
 
 SECONDS = 120.0  # of wall time; with minispore's functions a run takes a few
 OUTPUT = "run"  # the folder of the drawings in the learner's folder
@@ -372,8 +373,8 @@ class _Progress(Triggered):
         seconds = time.perf_counter() - self._start
         loss = float(np.asarray(params.net_outputs))
         self._report(
-            f"epoch {params.cur_epoch_num} of {params.epoch_num}: loss {loss:.3f}{accuracy}, "
-            f"{seconds:.1f} s"
+            f"epoch {params.cur_epoch_num} of {params.epoch_num}: "
+            f"loss {format_number(loss, 3)}{accuracy}, {seconds:.1f} s"
         )
 
 

@@ -14,7 +14,9 @@ _MIN_PROBABILITY = 1e-10
 
 
 class Loss(MeanMetric):
-    """The mean loss over batches; every batch has the same weight.
+    """The mean loss over batches; every batch has the same weight, also a smaller last one.
+
+    The result "eval_loss" of `Model.fit`, which callbacks may monitor, is the mean over rows.
 
     Examples:
         >>> loss = Loss()

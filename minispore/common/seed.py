@@ -20,8 +20,8 @@ _streams: "dict[str, np.random.Generator]" = {}
 def set_seed(seed: int) -> None:
     """Seed all random streams of the program: the same seed gives the same run.
 
-    numpy's global state is seeded, too. As in MindSpore, the seed of `dataset.config.set_seed` is
-    discarded: the last call determines the order of the data.
+    The global generators of numpy and of Python's `random` are seeded, too. As in MindSpore, the
+    seed of `dataset.config.set_seed` is discarded: the last call determines the order of the data.
 
     Args:
         seed: An int from 0 to 2³² − 1.
@@ -43,7 +43,7 @@ def set_seed(seed: int) -> None:
     with _lock:
         _seeds.update(seed=seed, dataset_seed=None)
         _streams.clear()
-    np.random.seed(seed)  # noqa: NPY002 (for users' code)
+    _seed_global_generators(seed)
 
 
 def get_seed() -> int | None:
@@ -63,8 +63,17 @@ def get_seed() -> int | None:
 
 
 def set_dataset_seed(seed: int) -> None:
-    """Set a separate seed of datasets, until the next `set_seed`."""
+    """Set a separate seed of datasets, until the next `set_seed`; also seed numpy and `random`."""
     _seeds["dataset_seed"] = seed
+    _seed_global_generators(seed)
+
+
+def _seed_global_generators(seed: int) -> None:
+    """Seed the generators that users' code draws from, such as the functions of a pipeline."""
+    import random
+
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
 
 
 def get_dataset_seed() -> int | None:

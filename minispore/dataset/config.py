@@ -24,7 +24,9 @@ _settings = {"num_parallel_workers": min(8, os.cpu_count() or 1), "prefetch_size
 def set_seed(seed: int) -> None:
     """Set the seed of random orders in datasets, until the next `minispore.set_seed`.
 
-    With a seed, epoch number e has the same order in all iterators over the same pipeline.
+    With a seed, epoch number e has the same order in all iterators over the same pipeline. The
+    global generators of numpy and of Python's `random`, from which functions of a pipeline may
+    draw, are seeded, too.
 
     Args:
         seed: From 0 to 2³² - 1.

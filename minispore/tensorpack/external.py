@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.protocol import Trainer, name_list
+from minispore.tensorpack.protocol import Trainer, name_list, suggest
 from minispore.train.callback import RunContext
 from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_number, check_one_of, describe_value
@@ -21,6 +21,8 @@ from minispore.utils.checks import check_arguments, check_number, check_one_of, 
 Startable: TypeAlias = Thread | BaseProcess
 
 _JOIN_SECONDS: Final = 5.0
+# A name in braces; not a shell's variable, such as ${HOME}.
+_NAMED: Final = re.compile(r"(?<!\$)\{([A-Za-z_][^{}\s\"',:]*)(?::[^{}\s\"']*)?\}")
 
 
 @check_arguments
@@ -216,7 +218,8 @@ class CommandCallback(Callback):
 
     Raises:
         TypeError: `command` is neither str nor a list of str.
-        ValueError: It is empty, or `timeout` is negative or not finite.
+        ValueError: It is empty, or has a name in braces, as in `{acc}`, that `names` does not
+            contain; or `timeout` is negative or not finite.
 
     Examples:
         >>> CommandCallback(["notify", "body={error:.2f}"], "error").arguments({"error": 0.125})
@@ -239,6 +242,11 @@ class CommandCallback(Callback):
             )
         alternatives = "|".join(re.escape(name) for name in self._names) or "(?!)"
         self._placeholder = re.compile(r"\{(" + alternatives + r")(?::([^{}]*))?\}")
+        for unknown in _NAMED.findall(self._placeholder.sub(" ", "\n".join(self._parts))):
+            raise ValueError(
+                f"For '{type(self).__name__}', each name in braces in 'command' must be one of "
+                f"'names', but got {{{unknown}}}{suggest(unknown, self._names)}"
+            )
 
     def consumes(self) -> Collection[str]:
         """Return the names of the numbers."""

@@ -20,7 +20,12 @@ from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.summary import Event, Value
 from minispore.train.summary.encode import for_tensorboard
 from minispore.train.summary.event import TENSORBOARD_VERSION, Content
-from minispore.train.summary.event_writer import EventFileNames, RecordWriter, append_events
+from minispore.train.summary.event_writer import (
+    EventFileNames,
+    RecordWriter,
+    append_events,
+    restart_events,
+)
 from minispore.train.summary.graph import GraphTracer, parts_of
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
@@ -140,8 +145,10 @@ class FileMonitor(MonitorBase):
 
 
 @check_arguments
-class TFEventWriter(FileMonitor):
+class TFEventWriter(StatefulMixin, FileMonitor):
     """Write all logged values and the network's graph to an event file, which TensorBoard reads.
+
+    After a resume TensorBoard drops what was written after the state that the run is resumed from.
 
     Args:
         logdir: The folder; by default the logger's.
@@ -156,6 +163,9 @@ class TFEventWriter(FileMonitor):
 
     Source: tensorpack's `callbacks.TFEventWriter`.
     """
+
+    _step = StateField(int)  # the last step, and the names of its values
+    _names = StateField(list[str])
 
     def __init__(
         self,
@@ -174,8 +184,8 @@ class TFEventWriter(FileMonitor):
         self._put(name, val)
 
     def process_image(self, name: str, val: Array) -> None:
-        """Write the images as one picture, side by side."""
-        pixels = np.clip(val.astype(np.float64), 0, 255).round().astype(np.uint8)
+        """Write the images as one picture, side by side; NaN is black."""
+        pixels = np.clip(np.nan_to_num(val.astype(np.float64)), 0, 255).round().astype(np.uint8)
         self._put(name, make_grid(pixels.transpose(0, 3, 1, 2)))
 
     def process_histogram(self, name: str, val: Array) -> None:
@@ -184,13 +194,32 @@ class TFEventWriter(FileMonitor):
 
     def process_event(self, evt: Event) -> None:
         """Write an event unchanged."""
+        if evt.values:
+            names = self._names if evt.step == self._step else []
+            self._step, self._names = evt.step, [*names, *(value.tag for value in evt.values)]
+        self._try(lambda folder: self._append(folder, [evt]))
 
-        def write(folder: str) -> None:
-            if self._file is None:
-                self._file = RecordWriter(EventFileNames(folder, "events", "").tensorboard)
-            append_events(self._file, TENSORBOARD_VERSION, for_tensorboard, [evt])
+    def _append(self, folder: str, events: Sequence[Event]) -> None:
+        if self._file is None:
+            self._file = RecordWriter(EventFileNames(folder, "events", "").tensorboard)
+        append_events(self._file, TENSORBOARD_VERSION, for_tensorboard, events)
 
-        self._try(write)
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Restore the state, and write that the run continues from there.
+
+        Raises:
+            ValueError: The state is invalid.
+        """
+        super().load_state_dict(state)
+
+        def restart(folder: str) -> None:
+            events, has_graph = restart_events(folder, self._step, self._names)
+            self._append(folder, events)
+            if has_graph and self._tracer is not None:
+                self._tracer.stop()
+                self._tracer = None
+
+        self._try(restart)
 
     def _put(self, name: str, content: Content) -> None:
         self.process_event(Event(time.time(), self.global_step, values=(Value(name, content),)))

@@ -168,9 +168,9 @@ class ObjAttrParam(HyperParam):
 class HyperFile:
     r"""A text file of hyper-parameters that a person may edit during a training.
 
-    Each line is `name: number`. Spaces, empty lines and comments after `#` are ignored. The last
-    line may be incomplete if it has no line end: it is used when the file has not changed since the
-    previous reading. The content is never evaluated as code.
+    Each line is `name: number`. Spaces, empty lines, comments after `#` and a byte-order mark are
+    ignored. The last line may be incomplete if it has no line end: it is used when the file has not
+    changed since the previous reading. The content is never evaluated as code.
 
     Args:
         path: The file, which need not exist.
@@ -193,15 +193,18 @@ class HyperFile:
         self._previous_text = ""
         self._problems: list[str] = []
 
-    def read(self) -> tuple[dict[str, float], list[str]]:
+    def read(self, name: str | None = None) -> tuple[dict[str, float], list[str]]:
         """Return the numbers by name, and the problems that the previous reading did not have.
 
         The last of several numbers with the same name is used.
+
+        Args:
+            name: A name without which a file that has numbers is a problem; None for none.
         """
         text, problems, values = "", list[str](), dict[str, float]()
         try:
             with open(
-                self.path, encoding="utf-8", errors="replace", opener=open_regular_file
+                self.path, encoding="utf-8-sig", errors="replace", opener=open_regular_file
             ) as file:
                 text = file.read()
         except FileNotFoundError:
@@ -211,13 +214,16 @@ class HyperFile:
         for number, line in enumerate(text.splitlines(keepends=True), start=1):
             content = line.partition("#")[0].strip()
             if content and (line.endswith("\n") or text == self._previous_text):
-                name, value = _parse_line(content)
-                if name and math.isfinite(value):
-                    values[name] = value
+                key, value = _parse_line(content)
+                if key and math.isfinite(value):
+                    values[key] = value
                 else:
                     shown = content[:_MAX_CHARACTERS]
                     problems.append(f"line {number} is no 'name: number': {shown!r}")
         problems = problems[:_MAX_LINES]
+        if name is not None and values and name not in values:
+            others = ", ".join(repr(key[:_MAX_CHARACTERS]) for key in [*values][:_MAX_LINES])
+            problems.append(f"there is no line for {name!r}, only for {others}")
         new_problems = [problem for problem in problems if problem not in self._problems]
         self._previous_text, self._problems = text, problems
         return values, new_problems
@@ -309,6 +315,8 @@ class HyperParamSetter(StatefulMixin, Callback):
 class HumanHyperParamSetter(HyperParamSetter):
     r"""Set a hyper-parameter to its value in a file, which is read each time; see `HyperFile`.
 
+    A line that cannot be read, and a file of other names only, are logged once.
+
     Args:
         param: The hyper-parameter.
         file_name: The file, in the logger's folder.
@@ -335,10 +343,11 @@ class HumanHyperParamSetter(HyperParamSetter):
         self._file = HyperFile(os.path.join(logger.folder_for(None, self), self._file_name))
 
     def _get_value_to_set(self) -> float | None:
-        values, problems = self._file.read()
+        name = self.param.readable_name
+        values, problems = self._file.read(name)
         for problem in problems:
             logger.warn(f"In '{self._file.path}', {problem}.")
-        return values.get(self.param.readable_name)
+        return values.get(name)
 
 
 @check_arguments

@@ -107,7 +107,7 @@ class DumpTensorAsImage(Callback):
             of "/".
         map_func: A function of the array that returns an image of shape (h, w) or (h, w, c), with
             1 or 3 channels in the order RGB, or several of these, stacked or in a list.
-        scale: A factor of the pixels, which are then clipped to 0 … 255.
+        scale: A factor of the pixels, which are then clipped to 0 … 255; NaN is black.
 
     Examples:
         >>> from minispore.tensorpack.example_training import train
@@ -133,7 +133,8 @@ class DumpTensorAsImage(Callback):
             images = list(images) if images.ndim == 4 else [images]
         prefix = self.tensor_name.replace("/", "-") if self.prefix is None else self.prefix
         for i, image in enumerate(images):
-            pixels = np.clip(image.astype(np.float64) * self.scale, 0, 255).astype(np.uint8)
+            numbers = np.nan_to_num(image.astype(np.float64) * self.scale)
+            pixels = np.clip(numbers, 0, 255).astype(np.uint8)
             number = f"-{i}" if i else ""
             self.trainer.monitors.put_image(prefix + number, pixels)
             name = f"{prefix}-ep{self.epoch_num:03d}{number}.png"

@@ -375,18 +375,19 @@ class PeriodicTrigger(_PeriodicProxy):
 class EnableCallbackIf(_PeriodicProxy):
     """Call a callback's hooks of steps and epochs only while a predicate is true.
 
-    The predicate is evaluated in `_before_epoch`, `_after_epoch`, `_trigger_epoch` and
-    `_before_run`; `_after_run` and `_trigger_step` use the result of `_before_run`. `_setup_graph`,
-    `_before_train` and `_after_train` are always called.
+    The predicate is evaluated before each of these hooks, except `_after_run`, which uses the
+    result of `_before_run`. In `_before_run`, `global_step` does not count the step yet, in
+    `_trigger_step` it does. `_setup_graph`, `_before_train` and `_after_train` are always called.
 
     Args:
         callback: The callback, of either API.
-        pred: The predicate, a function of this callback; or a period.
+        pred: The predicate, a function of this callback; or a period, in whose due steps all hooks
+            of the step are called.
 
     Examples:
         >>> from minispore.tensorpack.example_training import train
         >>> from minispore.train import LossMonitor
-        >>> train(EnableCallbackIf(LossMonitor(), lambda cb: cb.global_step == 3))
+        >>> train(EnableCallbackIf(LossMonitor(), lambda cb: cb.global_step == 4))
         epoch: 2 step: 1, loss is ...
 
     Source: tensorpack's `callbacks.EnableCallbackIf`.
@@ -400,9 +401,9 @@ class EnableCallbackIf(_PeriodicProxy):
         self._counts_seconds = isinstance(pred, Every) and pred.seconds is not None
 
     def _forward(self, hook: str, *args: object) -> object:
-        if hook in {"before_epoch", "before_run", "after_epoch", "trigger_epoch"}:
+        if hook in {"before_epoch", "before_run", "trigger_step", "after_epoch", "trigger_epoch"}:
             self._enabled = self._evaluate_predicate(hook)
-        elif hook not in {"after_run", "trigger_step"}:
+        elif hook != "after_run":
             self._enabled = True
         return super()._forward(hook, *args) if self._enabled else None
 
@@ -413,6 +414,8 @@ class EnableCallbackIf(_PeriodicProxy):
         every = self._pred
         if not isinstance(every, Every):
             return every(self)
+        if hook == "trigger_step":
+            return self._enabled
         if hook == "before_run" and (every.steps or every.seconds):
             if every.step_is_due(self.global_step + 1, self._elapsed):
                 self._elapsed = 0.0
@@ -430,8 +433,9 @@ class PeriodicCallback(EnableCallbackIf):
 
     Args:
         callback: The callback, of either API.
-        every_k_steps: Call the hooks while `global_step` is a multiple of it; before a step,
-            `global_step` does not count that step yet.
+        every_k_steps: Call the hooks while `global_step` is a multiple of it: `_trigger_step` after
+            the steps k, 2k and so on, but `_before_run`, where `global_step` does not count the
+            step yet, and `_after_run` in the steps after these.
         every_k_epochs: Call the hooks in epochs that are a multiple of it.
 
     Raises:

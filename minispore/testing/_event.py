@@ -15,7 +15,8 @@ class Event:
             for the run and the loop's events.
         depth: The nesting depth.
         epoch: The epoch at its end; None before the first, and in `Model.eval`.
-        step: The step at its end, counted as in `cur_step_num`; None before the first.
+        step: The step at its end, counted as in `cur_step_num`, in an evaluation its own; None
+            before the first.
         stop: Whether a stop was requested during it.
         raised: The type of the exception that it raised, or "".
         start: The time since the start of the trace, in seconds.

@@ -15,13 +15,15 @@ INVARIANTS = {
     "exceptions": "An exception or interrupt that ends a run reaches the caller unchanged.",
     "events": "The run has the same events with and without it, up to a stop that it requests,"
     " and every begin event has its end event.",
-    "bookkeeping": "It does not change the loop's parameters of the run or a requested stop.",
+    "bookkeeping": "It does not change the loop's parameters of the run, its batches and data, or a"
+    " requested stop.",
     "parameters": "It changes the weights or the optimizer's state only where `may_change` says.",
     "random": "It draws no random numbers from streams that the training or its data may use.",
     "reuse": "A second run with the same object behaves like the first.",
     "resume": "A run that is resumed after any step continues like the uninterrupted run.",
     "output": "It ends each line that it prints, and prints nothing after the run.",
-    "leaks": "It leaves no open or temporary files, threads, handlers, or changes of the process.",
+    "leaks": "It leaves no open or temporary files, threads, handlers, or changes of the process or"
+    " its class.",
 }
 
 

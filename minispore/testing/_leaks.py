@@ -1,13 +1,25 @@
 """Detection of leaked resources: open files, threads, handlers, and changed process state."""
 
+import builtins
+import gc
+import locale
 import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, MutableSequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from minispore.common.context import get_context, set_context
+from minispore.dataset import config
+
+T = TypeVar("T")
 
 # The folder in which the system lists the open files of the process.
 _DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
@@ -18,6 +30,102 @@ _LIBRARY_THREADS = {"TMonitor"}
 _THREAD_EXIT_SECONDS = 0.5  # the time in which a thread may end without being a leak
 
 
+# The value of a setting, and a function that restores it.
+_Saved = tuple[object, Callable[[], object]]
+
+
+def _setting(get: Callable[[], T], restore: Callable[[T], object]) -> Callable[[], _Saved]:
+    """Return a function that saves a setting."""
+
+    def save() -> _Saved:
+        value = get()
+        return value, lambda: restore(value)
+
+    return save
+
+
+def _attribute(owner: object, name: str) -> Callable[[], _Saved]:
+    return _setting(lambda: getattr(owner, name), lambda value: setattr(owner, name, value))
+
+
+def _items(items: MutableSequence[T]) -> Callable[[], _Saved]:
+    def restore(saved: list[T]) -> None:
+        items[:] = saved
+
+    return _setting(lambda: [*items], restore)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _restore_gc(saved: tuple[bool, tuple[int, int, int], int]) -> None:
+    (gc.enable if saved[0] else gc.disable)()
+    gc.set_threshold(*saved[1])
+    gc.set_debug(saved[2])
+
+
+def _restore_builtins(saved: dict[str, object]) -> None:
+    for name in _builtins().keys() - saved.keys():
+        delattr(builtins, name)
+    for name, value in saved.items():
+        setattr(builtins, name, value)
+
+
+def _builtins() -> dict[str, object]:
+    """Return the builtins; an interactive session sets those that begin with an underscore."""
+    return {name: value for name, value in vars(builtins).items() if not name.startswith("_")}
+
+
+def _restore_data_settings(saved: tuple[int, int]) -> None:
+    config.set_num_parallel_workers(saved[0])
+    config.set_prefetch_size(saved[1])
+
+
+_CONTEXT = ("mode", "device_target", "deterministic", "save_graphs", "save_graphs_path")
+_HOOKS = ("stdout", "stderr", "stdin", "excepthook", "displayhook", "unraisablehook")
+# The settings of the process, by the words of a message.
+_SETTINGS: dict[str, Callable[[], _Saved]] = {
+    **{f"sys.{name}": _attribute(sys, name) for name in _HOOKS},
+    "threading.excepthook": _attribute(threading, "excepthook"),
+    "sys.path": _items(sys.path),
+    "sys.argv": _items(sys.argv),
+    "sys.meta_path": _items(sys.meta_path),
+    "the recursion limit": _setting(sys.getrecursionlimit, sys.setrecursionlimit),
+    "the switch interval": _setting(sys.getswitchinterval, sys.setswitchinterval),
+    "the profile function": _setting(sys.getprofile, sys.setprofile),
+    "numpy's handling of errors": _setting(np.geterr, lambda saved: np.seterr(**saved)),
+    "numpy's error callback": _setting(np.geterrcall, np.seterrcall),
+    "numpy's format of arrays": _setting(
+        np.get_printoptions, lambda saved: np.set_printoptions(**saved)
+    ),
+    "the list of warning filters": _setting(
+        lambda: [*warnings.filters], lambda saved: setattr(warnings, "filters", saved)
+    ),
+    "warnings.showwarning": _attribute(warnings, "showwarning"),
+    "the locale": _setting(
+        lambda: locale.setlocale(locale.LC_ALL),
+        lambda saved: locale.setlocale(locale.LC_ALL, saved),
+    ),
+    "the garbage collector": _setting(
+        lambda: (gc.isenabled(), gc.get_threshold(), gc.get_debug()), _restore_gc
+    ),
+    "the level of the root logger": _attribute(logging.getLogger(), "level"),
+    "the level of disabled logging": _attribute(logging.getLogger().manager, "disable"),
+    "the file mode mask": _setting(_umask, os.umask),
+    "a builtin": _setting(_builtins, _restore_builtins),
+    "minispore's context": _setting(
+        lambda: {name: get_context(name) for name in _CONTEXT}, lambda saved: set_context(**saved)
+    ),
+    "the configuration of datasets": _setting(
+        lambda: (config.get_num_parallel_workers(), config.get_prefetch_size()),
+        _restore_data_settings,
+    ),
+}
+
+
 @dataclass(frozen=True)
 class ProcessResources:
     """The resources and the state of the process at some time."""
@@ -25,22 +133,20 @@ class ProcessResources:
     files: frozenset[tuple[str, str]]
     threads: frozenset[threading.Thread]
     signals: dict[int, object]
-    streams: dict[str, object]
-    handlers: tuple[logging.Handler, ...]
+    settings: dict[str, _Saved]
+    handlers: dict[str, list[logging.Handler]]
     folder: str
     environment: dict[str, str]
 
     @classmethod
     def capture(cls) -> "ProcessResources":
         """Return the current resources."""
-        names = ("stdout", "stderr", "stdin", "excepthook", "displayhook", "unraisablehook")
-        streams: dict[str, object] = {f"sys.{name}": getattr(sys, name) for name in names}
         return cls(
             frozenset(_open_files()),
             frozenset(threading.enumerate()),
             {number: signal.getsignal(number) for number in _SIGNALS},
-            streams | {"threading.excepthook": threading.excepthook},
-            tuple(logging.getLogger().handlers),
+            {name: save() for name, save in _SETTINGS.items()},
+            {name: [*logger.handlers] for name, logger in _loggers()},
             os.getcwd(),
             dict(os.environ),
         )
@@ -54,11 +160,13 @@ class ProcessResources:
         for number, handler in self.signals.items():
             if now.signals[number] != handler:
                 yield f"the handler of the signal {number} ({signal.strsignal(number)}) was changed"
-        for name, stream in self.streams.items():
-            if now.streams[name] is not stream:
+        for name, (value, _) in self.settings.items():
+            if now.settings[name][0] != value:
                 yield f"{name} was changed"
-        for added in set(now.handlers) - set(self.handlers):
-            yield f"the root logger has an additional handler, {added!r}"
+        for name, handlers in now.handlers.items():
+            for added in handlers:
+                if added not in self.handlers.get(name, ()):
+                    yield f"the {name} logger has an additional handler, {added!r}"
         if now.folder != self.folder:
             yield f"the current folder is '{now.folder}'"
         for name in sorted(self.environment.keys() | now.environment.keys()):
@@ -89,12 +197,13 @@ class ProcessResources:
             for number, handler in self.signals.items():
                 if signal.getsignal(number) != handler and handler is not None:
                     signal.signal(number, handler)  # type: ignore[arg-type]  # from signal.getsignal
-        for name, stream in self.streams.items():
-            module, _, attribute = name.partition(".")
-            setattr(sys.modules[module], attribute, stream)
-        for handler in logging.getLogger().handlers[:]:
-            if handler not in self.handlers:
-                logging.getLogger().removeHandler(handler)
+        for name, (value, restore) in self.settings.items():
+            if _SETTINGS[name]()[0] != value:
+                restore()
+        for name, logger in _loggers():
+            for handler in logger.handlers[:]:
+                if handler not in self.handlers.get(name, ()):
+                    logger.removeHandler(handler)
         os.environ.clear()
         os.environ.update(self.environment)
 
@@ -108,3 +217,10 @@ def _open_files() -> Iterator[tuple[str, str]]:
         except OSError:  # the descriptor of the listed folder itself, which is closed again
             continue
         yield number, target
+
+
+def _loggers() -> Iterator[tuple[str, logging.Logger]]:
+    yield "root", logging.getLogger()
+    for name, logger in list(logging.getLogger().manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger):
+            yield repr(name), logger

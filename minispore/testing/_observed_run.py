@@ -13,13 +13,14 @@ from minispore.engine.array import is_ndarray
 from minispore.testing._instrumentation import Span
 from minispore.testing._snapshot import StateKey, StateSnapshot, StateSnapshotter, changed_keys
 from minispore.train.protocol import Callback, RunContext, SupportsState
+from minispore.train.resume.fingerprint import fingerprint
 from minispore.utils.checks import is_mapping, is_sequence
 
 # The run's parameters that belong to the loop; callbacks may change and add others.
 _BOOKKEEPING = {
     "mode", "epoch_num", "initial_epoch", "batch_num", "cur_epoch_num", "cur_step_num", "network",
     "train_network", "eval_network", "loss_fn", "optimizer", "train_dataset", "valid_dataset",
-    "list_callback",
+    "list_callback", "train_dataset_element", "eval_dataset_element",
 }  # fmt: skip
 # For each kind of a state key: the invariant that a change violates, and the noun for the message.
 _KINDS = {
@@ -147,6 +148,7 @@ class CallbackObserver:
         context, printed = span.context, self.output.tell()
         stopped = context.get_stop_requested()
         before, rng_states = self._snapshotter.snapshot(context), self._rng_states()
+        settings = self._settings(context)
         try:
             yield
         finally:
@@ -154,6 +156,12 @@ class CallbackObserver:
                 if key in before and not self._is_allowed(span.name, key):
                     invariant, noun = _KINDS[key.kind]
                     self._add_violation(invariant, f"{span.name} changed {noun} '{key.name}'.")
+            after = self._settings(context)
+            changed = (
+                path for path in {**settings, **after} if settings.get(path) != after.get(path)
+            )
+            if path := next(changed, None):  # the others are often parts of it
+                self._add_violation("bookkeeping", f"{span.name} changed {path!r}.")
             for stream, state in self._rng_states().items():
                 if state != rng_states[stream]:
                     self._add_violation("random", f"{span.name} drew from {_RNG_NAMES[stream]}.")
@@ -174,6 +182,14 @@ class CallbackObserver:
 
     def _add_violation(self, invariant: str, message: str) -> None:
         self.violations.append((invariant, message))
+
+    def _settings(self, context: RunContext) -> dict[str, str]:
+        """Return what the datasets consist of, and the seeds, by path."""
+        if not self.thorough:
+            return {}
+        params = context.original_args()
+        roots = ("train_dataset", "valid_dataset")
+        return fingerprint(**{name: params.get(name) for name in roots})
 
     def _rng_states(self) -> dict[str, object]:
         if not self.thorough:

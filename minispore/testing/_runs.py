@@ -4,7 +4,7 @@ import gc
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,6 +13,7 @@ from minispore.testing._instrumentation import instrument_runs
 from minispore.testing._leaks import ProcessResources
 from minispore.testing._observed_run import CallbackObserver, plain_attributes
 from minispore.testing._scenario import Scenario, fixed_rng, small_model
+from minispore.testing._snapshot import shared_state
 from minispore.train.model import Model
 from minispore.train.protocol import Callback
 
@@ -68,6 +69,12 @@ def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, s
             yield pair
 
 
+def _shared_changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
+    for name in {**before, **after}:
+        if before.get(name) != after.get(name):
+            yield f"{name} was changed, which all objects of the class share"
+
+
 class Sandbox:
     """A folder that is the current folder during the runs in it.
 
@@ -109,11 +116,11 @@ class Sandbox:
         """
         subject, output = observer.subject, observer.output
         with chdir(self._folder), redirect_stdout(output), redirect_stderr(output):
-            before = ProcessResources.capture()
+            before, shared = ProcessResources.capture(), shared_state(subject)
             try:
                 model, error = run_observed(scenario, observer, [subject, *others], resume)
                 text = output.getvalue()
-                leaks = tuple(before.leaks())
+                leaks = [*before.leaks(), *_shared_changes(shared, shared_state(subject))]
             finally:
                 before.restore()
             if observer.thorough:
@@ -124,7 +131,7 @@ class Sandbox:
                 error,
                 text,
                 output.getvalue()[len(text) :],
-                leaks,
+                tuple(leaks),
                 {p.name: p.asnumpy().tobytes() for p in model.train_network.get_parameters()},
                 plain_attributes(subject),
                 tuple(sorted(os.listdir())),

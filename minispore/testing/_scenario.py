@@ -1,6 +1,5 @@
 """Scenarios: small runs that are described by a few values, with an injected fault."""
 
-import random
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -193,8 +192,6 @@ def fixed_rng() -> Generator[None, None, None]:
     """Seed all random streams of the program in this block, and restore their states after it."""
     before = get_rng_state()
     set_seed(5)
-    random.seed(5)
-    np.random.seed(5)  # noqa: NPY002 (what users' code draws from)
     try:
         yield
     finally:

@@ -1,14 +1,18 @@
 """Snapshots of everything that a callback can change in a run."""
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore.common import Parameter
+from minispore.common import Parameter, Tensor
+from minispore.engine.array import is_ndarray
 from minispore.nn import Cell
-from minispore.train.protocol import RunContext
+from minispore.train.protocol import Callback, RunContext
+from minispore.utils.checks import as_items, is_mapping, is_tuple
 
 
 class StateKey(NamedTuple):
@@ -85,13 +89,58 @@ def _describe_change(key: StateKey, before: object, after: object) -> str:
 
 
 def _comparable(value: object) -> tuple[object, ...]:
-    """Return a tuple that compares simple values by value and all others by identity."""
+    """Return a tuple that compares by value what is simple, and the rest by identity.
+
+    Of a tensor, and of the items of a list, such as those of a batch, both count.
+    """
     if isinstance(value, bool | int | float | str | bytes):
         return type(value), value
-    return id(value), value
+    array = value.asnumpy() if isinstance(value, Tensor) else value
+    if is_ndarray(array):
+        return id(value), value, array.dtype, array.shape, array.tobytes()
+    items = [_comparable(item) for item in as_items(value) or ()]
+    return id(value), value, *items
 
 
 def _format_scalar(value: object) -> str | None:
     if not isinstance(value, ParameterValue) or np.prod(value.shape) != 1:
         return None
     return str(np.frombuffer(value.data, value.dtype)[0])
+
+
+def shared_state(callback: Callback) -> dict[str, object]:
+    """Return what all objects of a callback's class share, by name, in a form that is compared.
+
+    These are the attributes of its classes, and the default arguments of their methods.
+    """
+    shared: dict[str, object] = {}
+    for cls in set(type(callback).__mro__) - set(Callback.__mro__):
+        for name, value in vars(cls).items():
+            path = f"{cls.__name__}.{name}"
+            if isinstance(value, FunctionType):
+                shared[f"a default argument of {path}"] = _contents(
+                    (value.__defaults__, value.__kwdefaults__), cls
+                )
+            if not name.startswith("__"):
+                shared[f"the class attribute {path}"] = _contents(value, cls)
+    return shared
+
+
+def _contents(value: object, owner: type, depth: int = 5) -> object:
+    """Return a value's contents; of objects, only of those of classes in the module of `owner`."""
+    if depth == 0:
+        return None
+    identity = None if is_tuple(value) else id(value)  # of a new tuple of equal values
+    if isinstance(value, Tensor) or is_ndarray(value):
+        return _comparable(value)
+    if is_mapping(value):
+        return identity, [(key, _contents(item, owner, depth - 1)) for key, item in value.items()]
+    if isinstance(value, list | tuple | set | deque):
+        items = cast("Iterable[object]", value)
+        return identity, [_contents(item, owner, depth - 1) for item in items]
+    if type(value).__module__ == owner.__module__:
+        attributes: object = getattr(value, "__dict__", None)
+        return identity, value, _contents(attributes, owner, depth - 1)
+    # An iterator such as `itertools.count` shows its position.
+    text = repr(value) if type(value).__module__ == "itertools" else ""
+    return _comparable(value), text

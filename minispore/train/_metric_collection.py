@@ -46,6 +46,15 @@ def _metric_from_name(name: str) -> Metric:
         raise
 
 
+class _LossOfRows(Loss):
+    """The mean loss over rows: each batch has its number of rows as its weight."""
+
+    rows = 1  # of the next batch
+
+    def _add(self, value: float, count: int, *, keep: bool = False) -> None:
+        super()._add(value * self.rows, self.rows, keep=keep)
+
+
 class MetricCollection:
     """The metrics of one evaluation, which starts by clearing them.
 
@@ -59,13 +68,14 @@ class MetricCollection:
     def __init__(self, metrics: Mapping[str, Metric], indexes: Sequence[int] | None) -> None:
         self._metrics = metrics
         self._indexes = indexes
-        self._eval_loss = Loss()
+        self._eval_loss = _LossOfRows()
         for metric in metrics.values():
             metric.clear()
 
-    def update(self, outputs: object) -> None:
-        """Update the metrics with the outputs of the evaluation network for one batch."""
+    def update(self, outputs: object, rows: int) -> None:
+        """Update the metrics with the outputs of the evaluation network for a batch of `rows`."""
         items = as_tuple(outputs)
+        self._eval_loss.rows = rows
         if self._indexes is None:
             for metric in self._metrics.values():
                 metric.update(*items)
@@ -84,5 +94,5 @@ class MetricCollection:
         }
 
     def eval_loss(self) -> dict[str, float]:
-        """Return the mean loss under the name "eval_loss"; an empty dict without `indexes`."""
+        """Return the mean loss over rows as "eval_loss"; an empty dict without `indexes`."""
         return {} if self._indexes is None else {"eval_loss": self._eval_loss.eval()}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minispore.common import Tensor
+from minispore.nn.wrap.cell_wrapper import batch_size_of
 from minispore.train._metric_collection import MetricCollection
 from minispore.train._step_check import StepCheck
 from minispore.train.protocol.callback import Callback, CallbackManager, RunContext
@@ -99,7 +100,7 @@ def evaluate(
         params.eval_dataset_element = batch
         callbacks.emit(Callback.on_eval_step_begin, context)
         params.net_outputs = network(*batch)
-        metrics.update(params.net_outputs)
+        metrics.update(params.net_outputs, batch_size_of(batch))
         callbacks.emit(Callback.on_eval_step_end, context)
         if context.get_stop_requested():
             complete = next(batches, None) is None

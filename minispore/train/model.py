@@ -493,7 +493,7 @@ class Model:
             eval_network=strategy.make_eval_network(network),
             valid_dataset=dataset,
         )
-        metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
+        metrics = strategy.make_metrics(self._metrics, self._eval_indexes)
         with evaluation_mode(network, stays=not _in_training.get()):
             return loop.evaluate(context, manager, metrics)
 

@@ -113,17 +113,13 @@ class SingleProcess:
         return network
 
     def make_metrics(
-        self,
-        metrics: Mapping[str, Metric],
-        indexes: Sequence[int] | None,
-        params: InternalCallbackParam,
+        self, metrics: Mapping[str, Metric], indexes: Sequence[int] | None
     ) -> MetricCollection:
         """Return the metrics of one evaluation.
 
         Args:
             metrics: The metrics by name.
             indexes: The positions of loss, prediction and label among the outputs.
-            params: The parameters of the run, which hold the current batch.
         """
         return MetricCollection(metrics, indexes)
 
@@ -183,13 +179,10 @@ class DataParallel(SingleProcess):
         return SkipEmptyBatch(network)
 
     def make_metrics(
-        self,
-        metrics: Mapping[str, Metric],
-        indexes: Sequence[int] | None,
-        params: InternalCallbackParam,
+        self, metrics: Mapping[str, Metric], indexes: Sequence[int] | None
     ) -> MetricCollection:
         """Return metrics that are updated with the outputs of all processes."""
-        return DistributedMetrics(metrics, indexes, params)
+        return DistributedMetrics(metrics, indexes)
 
 
 def current_strategy() -> SingleProcess:
@@ -428,34 +421,22 @@ class SkipEmptyBatch(Cell):
 
 
 class DistributedMetrics(MetricCollection):
-    """The metrics of an evaluation in several processes.
+    """The metrics of an evaluation in several processes."""
 
-    Args:
-        metrics: The metrics by name, as for `MetricCollection`.
-        indexes: The positions of the outputs, as for `MetricCollection`.
-        params: The parameters of the run, which hold this process's batch.
-    """
-
-    def __init__(
-        self,
-        metrics: Mapping[str, Metric],
-        indexes: Sequence[int] | None,
-        params: InternalCallbackParam,
-    ) -> None:
-        super().__init__(metrics, indexes)
-        self._params = params
-
-    def update(self, outputs: object) -> None:
+    def update(self, outputs: object, rows: int) -> None:
         """Update the metrics with the joined outputs of all processes.
 
         Outputs that are neither rows nor a single number are passed on process by process.
         """
-        gathered = all_gather_object((batch_size_of(self._params.eval_dataset_element), outputs))
-        rows = [count for count, _ in gathered if count]
-        parts = [as_tuple(part) for count, part in gathered if count]
-        joined = [_join(items, rows) for items in zip(*parts, strict=True)]
-        for items in parts if any(item is None for item in joined) else [tuple(joined)]:
-            super().update(items)
+        gathered = [pair for pair in all_gather_object((rows, outputs)) if pair[0]]
+        counts = [count for count, _ in gathered]
+        parts = [as_tuple(part) for _, part in gathered]
+        joined = [_join(items, counts) for items in zip(*parts, strict=True)]
+        if any(item is None for item in joined):
+            for items, count in zip(parts, counts, strict=True):
+                super().update(items, count)
+        else:
+            super().update(tuple(joined), sum(counts))
 
 
 def _join(parts: Sequence[object], rows: Sequence[int]) -> Tensor | None:

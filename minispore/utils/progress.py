@@ -1,4 +1,4 @@
-"""tqdm's progress bars, without the thread that tqdm starts with its first bar and never ends."""
+"""Progress: tqdm's bars, without the thread that tqdm starts and never ends, and their numbers."""
 
 import sys
 from importlib import import_module
@@ -30,3 +30,21 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
         defaults |= {"file": sys.stdout, "mininterval": 1.0}
     bar: tqdm[NoReturn] = without_thread(**defaults | options)
     return bar
+
+
+def format_number(value: float, decimals: int = 4) -> str:
+    """Return a number with fixed decimals, a small one with a power of ten.
+
+    Args:
+        value: The number.
+        decimals: The number of decimals.
+
+    Returns:
+        The text.
+
+    Examples:
+        >>> format_number(0.25), format_number(0.0), format_number(9.1e-08)
+        ('0.2500', '0.0000', '9.1000e-08')
+    """
+    is_small = 0.0 < abs(value) < 10.0 ** (1 - decimals)
+    return f"{value:.{decimals}{'e' if is_small else 'f'}}"

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.random import mtrand
 from numpy.typing import NDArray
 
-from minispore import get_seed, set_seed
+from minispore import dataset, get_seed, set_seed
 from minispore.common import seed as module
 from minispore.common.seed import (
     generator,
@@ -103,12 +104,15 @@ def test_threads_share_one_stream() -> None:
     assert sorted(future.result()[0] for future in actual) == expected
 
 
-@given(seeds)
-def test_set_seed_seeds_numpys_global_state(seed: int) -> None:
-    set_seed(seed)
-    first = np.random.random()  # noqa: NPY002
-    set_seed(seed)
-    assert np.random.random() == first  # noqa: NPY002
+@given(seeds, seeds, st.sampled_from([set_seed, dataset.config.set_seed]))
+def test_seeds_of_program_and_dataset_seed_the_global_generators(
+    before: int, seed: int, seed_function: Callable[[int], None]
+) -> None:
+    """As in MindSpore 2.10: users' code draws what `random.seed` and `np.random.seed` give."""
+    set_seed(before)
+    seed_function(seed)
+    assert random.random() == random.Random(seed).random()
+    assert np.random.random() == np.random.RandomState(seed).random()  # noqa: NPY002
 
 
 def everything_drawn() -> list[object]:

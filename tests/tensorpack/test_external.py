@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore.tensorpack import (
@@ -251,10 +252,29 @@ def test_commands_run_with_and_without_a_shell(note: list[str], tmp_path: Path) 
     train_constant(
         put("val/a.b", [1.5]),
         SendStat(f"{shlex.join(note)} {{val/a.b}} > /dev/null 2>&1", "val/a.b"),
-        SendStat([*note, "{val/a.b} {val/a.b:.2e} {other} {{}}"], "val/a.b"),
+        SendStat([*note, "{val/a.b} {val/a.b:.2e} ${other} {{}}"], "val/a.b"),
         epochs=1,
     )
-    assert notes(tmp_path) == ["1.5", "1.5 1.50e+00 {other} {{}}"]
+    assert notes(tmp_path) == ["1.5", "1.5 1.50e+00 ${other} {{}}"]
+
+
+@given(
+    text=st.text("ab:{}$ '\"", max_size=8),
+    names=st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=2),
+    shell=st.booleans(),
+)
+@example("{b}", ["a"], False)
+@example("{b:a}", ["a"], True)
+@example("{a:{b}}", ["b"], True)
+def test_a_name_in_braces_is_one_of_the_names(text: str, names: list[str], shell: bool) -> None:
+    """Other braces, such as those of JSON and of a shell's variables, are sent as they are."""
+    left = re.sub(r"\{(" + "|".join(names) + r")(:[^{}]*)?\}", " ", text)
+    unknown = re.search(r"(?<!\$)\{([ab][ab$]*)(:[^{} '\"]*)?\}", left)
+    command = f"echo {text}" if shell else ["echo", text]
+    with pytest.raises(ValueError, match="names") if unknown else nullcontext() as raised:
+        SendStat(command, names)
+    if raised and unknown:
+        assert f"{{{unknown[1]}}}" in str(raised.value)
 
 
 @given(

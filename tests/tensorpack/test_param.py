@@ -86,6 +86,35 @@ def test_malformed_lines_are_reported_once(text: str, tmp_path: Path) -> None:
     assert file.read() == ({"momentum": 0.5}, [])  # reported once
 
 
+NAMES = st.sampled_from(["lr", "LR", "l-r", "momentum"])
+
+
+@given(
+    mark=st.sampled_from(["", "\ufeff"]),
+    lines=st.lists(st.tuples(NAMES, st.floats(0, 1)), max_size=3),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+@example(mark="\ufeff", lines=[("lr", 0.125)], end="\r\n")
+@example(mark="", lines=[("l-r", 0.125)], end="\n")
+def test_a_number_is_read_or_its_absence_reported(
+    mark: str,
+    lines: list[tuple[str, float]],
+    end: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Also in a file of Windows' editor, with a byte-order mark."""
+    path = tmp_path_factory.mktemp("hyper") / "hyper.txt"
+    text = mark + "".join(f"{name}: {value!r}{end}" for name, value in lines)
+    path.write_text(text, "utf-8", newline="")
+    file = HyperFile(os.fspath(path))
+    values, problems = file.read("lr")
+    assert values == dict(lines)
+    names = ", ".join(map(repr, dict(lines)))
+    missing = [f"there is no line for 'lr', only for {names}"]
+    assert problems == ([] if "lr" in values or not lines else missing)
+    assert file.read("lr") == (values, [])  # reported once
+
+
 def test_missing_and_unreadable_files_have_no_values(tmp_path: Path) -> None:
     assert HyperFile(os.fspath(tmp_path / "none")).read() == ({}, [])
     assert HyperFile(os.fspath(tmp_path)).read() == ({}, ["it cannot be read: Is a directory"])
@@ -301,6 +330,7 @@ def test_human_setter_follows_the_file(
     assert watch.values == [1, 0.5, 0.5, 1e-3, 1e-3, 0.25]
     wrong = [message for message in caplog.messages if "line" in message]
     assert wrong == [
+        f"In '{folder / name}', there is no line for 'lr', only for 'other'.",
         f"In '{folder / name}', line 1 is no 'name: number': 'oops'.",
         f"In '{folder / name}', line 4 is no 'name: number': 'lr 7'.",
     ]

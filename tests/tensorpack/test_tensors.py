@@ -91,7 +91,7 @@ def test_dumped_files_have_the_names_and_contents_of_the_arrays(
 
 @pytest.mark.parametrize("several", [False, True])
 def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folder: Path) -> None:
-    image = np.array([[0.0, 0.5, 2.0], [-1.0, 1.0, 0.1]])
+    image = np.array([[np.nan, 0.5, 2.0], [-1.0, np.inf, 0.1]])
     images: list[tuple[str, list[float]]] = []
 
     class Monitor(MonitorBase):
@@ -103,7 +103,7 @@ def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folde
         return [image, image[:, :, np.newaxis]] if several else image
 
     train_counting(DumpTensorAsImage("half", "x", convert, 100), Monitor(), epochs=1)
-    pixels = [0, 50, 200, 0, 100, 10]
+    pixels = [0, 50, 200, 0, 255, 10]  # NaN is black
     names = ["x", "x-1"] if several else ["x"]
     assert images == [(name, pixels) for name in names]
     files = [folder / f"x-ep001{name[1:]}.png" for name in names]

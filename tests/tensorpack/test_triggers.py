@@ -28,8 +28,10 @@ from tests.tensorpack.recording_callbacks import (
     Failure,
     HookError,
     HookRecorder,
+    Line,
     Log,
     outcome,
+    tensorpack,
     train,
 )
 from tests.tensorpack.small_trainings import Clock, Logs, Passing, train_constant
@@ -193,17 +195,38 @@ def test_mindspore_callbacks_receive_the_due_epochs(fit: bool) -> None:
     assert [hook for _, hook, _ in log] == [hooks[0], *hooks[second:]]
 
 
-def test_enable_callback_if_evaluates_before_the_step() -> None:
-    log = Log()
-    train_constant(EnableCallbackIf(HookRecorder(log, 0), lambda cb: cb.global_step == 1), epochs=1)
-    assert [(hook, at[1]) for _, hook, at in log] == [
-        ("setup_graph", 0),
-        ("before_train", 0),
-        ("before_run", 1),
-        ("after_run", 2),
-        ("trigger_step", 2),
-        ("after_train", 3),
-    ]
+times = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 6)))
+
+
+@given(chosen=times, api=st.sampled_from("pm"), fit=st.booleans())
+def test_enable_callback_if_evaluates_at_each_hook(
+    chosen: set[tuple[int, int]], api: str, fit: bool
+) -> None:
+    """The result before a run is used after it, where tensorpack's step is one higher."""
+    always, log, model = Log(), Log(), Log()
+
+    def enable(callback: TrainCallback) -> TrainCallback:
+        return EnableCallbackIf(callback, lambda cb: (cb.epoch_num, cb.global_step) in chosen)
+
+    train(always, api, 2, 3, fit=fit)
+    train(log, api, 2, 3, fit=fit, wrap=enable)
+    tensorpack(model, [0], 2, 3)
+    enabled, states = True, dict[str, list[bool]]()
+    for _, hook, (epoch, step, _) in model:
+        if hook in {"setup_graph", "before_train", "after_train"}:
+            enabled = True
+        elif hook != "after_run":
+            enabled = (epoch, step) in chosen
+        states.setdefault(hook if api == "p" else triggers._EVENTS.get(hook, hook), []).append(
+            enabled
+        )
+    expected = list[Line]()
+    for line in always:
+        if line[1] in states:
+            enabled = states[line[1]].pop(0)
+        if enabled or line[1] == "exit":
+            expected.append(line)
+    assert log == expected
 
 
 @given(steps=few, epochs=few, total=st.integers(1, 4), size=st.integers(1, 4))
@@ -225,10 +248,15 @@ def test_periodic_callback_calls_the_due_hooks_and_with_epochs_the_last_ones(
     due_steps = [
         n for n in range(total * size) if is_due(n, n // size + 1, last=n == total * size - 1)
     ]
+    triggered = [
+        n
+        for n in range(1, total * size + 1)
+        if is_due(n, (n - 1) // size + 1, last=n == total * size)
+    ]
     for hook, expected in (
         ("before_run", due_steps),
         ("after_run", [n + 1 for n in due_steps]),
-        ("trigger_step", [n + 1 for n in due_steps]),
+        ("trigger_step", triggered),
         ("trigger_epoch", due_ends),
     ):
         assert [at[1] for _, name, at in log if name == hook] == expected

@@ -3,13 +3,15 @@
 import contextlib
 import os
 import random
+import warnings
 from collections.abc import Callable, Mapping
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 import numpy as np
 
 from minispore import Parameter, Tensor
 from minispore.common.seed import generator
+from minispore.engine.array import is_ndarray
 from minispore.train import Callback, InternalCallbackParam, RunContext, WeightAveraging
 
 
@@ -343,6 +345,122 @@ class Borrows(Callback):
 
 class Keeps(Borrows):
     restores = False
+
+
+def overwrite(run_context: RunContext, column: int, name: str = "train_dataset_element") -> None:
+    """Set a column of the batch to zero."""
+    batch = params(run_context)[name]
+    assert isinstance(batch, list)
+    batch[column][...] = batch[column] * 0
+
+
+def replace_column(_: object, run_context: RunContext) -> None:
+    batch = params(run_context)["train_dataset_element"]
+    assert isinstance(batch, list)
+    batch[0] = batch[0] * 2
+
+
+def change_data(_: object, run_context: RunContext) -> None:
+    """Set the rows of the dataset to zero, in place."""
+    remaining: list[object] = [params(run_context).train_dataset]
+    while remaining:
+        value = remaining.pop()
+        if is_ndarray(value) and value.dtype == np.float32:
+            value.setflags(write=True)
+            value[...] = 0
+        remaining += (
+            value if isinstance(value, list | tuple) else getattr(value, "__dict__", {}).values()
+        )
+
+
+class SharesAList(Callback):
+    """All objects of the class append to one list."""
+
+    losses: ClassVar[list[int]] = []
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.losses.append(1)
+
+
+class CountsInItsClass(Callback):
+    steps = 0
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        type(self).steps += 1
+
+
+class SharesADefault(Callback):
+    """All objects append to the list that is the default of an argument."""
+
+    def __init__(self, losses: list[int] = []) -> None:  # noqa: B006 (its mistake)
+        self.losses = losses
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        self.losses.append(1)
+
+
+class Totals:
+    steps = 0
+
+
+class SharesAnObject(Callback):
+    totals = Totals()
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        self.totals.steps += 1
+
+
+# Callbacks that change what belongs to all, each with the invariant and a part of the message.
+TOUCHES: dict[str, tuple[type[Callback], str, str]] = {
+    "inputs": (
+        hooks(on_train_step_begin=lambda _, c: overwrite(c, 0)),
+        "bookkeeping",
+        "on_train_step_begin changed the run's parameter 'train_dataset_element'.",
+    ),
+    "labels": (
+        hooks(on_train_step_end=lambda _, c: overwrite(c, 1)),
+        "bookkeeping",
+        "on_train_step_end changed the run's parameter 'train_dataset_element'.",
+    ),
+    "evaluated inputs": (
+        hooks(on_eval_step_begin=lambda _, c: overwrite(c, 0, "eval_dataset_element")),
+        "bookkeeping",
+        "on_eval_step_begin changed the run's parameter 'eval_dataset_element'.",
+    ),
+    "another column": (
+        hooks(on_train_step_begin=replace_column),
+        "bookkeeping",
+        "on_train_step_begin changed the run's parameter 'train_dataset_element'.",
+    ),
+    "rows of the dataset": (
+        hooks(on_train_epoch_end=change_data), "bookkeeping", "on_train_epoch_end changed 'train_da"
+    ),
+    "class attribute": (SharesAList, "leaks", "the class attribute SharesAList.losses was changed"),
+    "class counter": (
+        CountsInItsClass, "leaks", "the class attribute CountsInItsClass.steps was changed"
+    ),
+    "default argument": (
+        SharesADefault, "leaks", "a default argument of SharesADefault.__init__ was changed"
+    ),
+    "shared object": (
+        SharesAnObject, "leaks", "the class attribute SharesAnObject.totals was changed"
+    ),
+    "numpy's errors": (
+        hooks(on_eval_end=lambda *_: np.seterr(all="ignore")),
+        "leaks",
+        "After the run, numpy's handling of errors was changed",
+    ),
+    "numpy's printing": (
+        hooks(on_train_end=lambda *_: np.set_printoptions(precision=2)),
+        "leaks",
+        "After the run, numpy's format of arrays was changed",
+    ),
+    "warnings": (
+        hooks(on_eval_begin=lambda *_: warnings.simplefilter("ignore")),
+        "leaks",
+        "After the run, the list of warning filters was changed",
+    ),
+}  # fmt: skip
 
 
 # For each invariant, callbacks that violate it with parts of the messages.

@@ -5,12 +5,14 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from typing import Literal, Never, Self
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from tqdm import tqdm
 
 import minispore.dataset
 import minispore.train
-from minispore import nn, set_seed, train
+from minispore import Tensor, nn, set_seed, train
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.dataset import WaitedDSCallback
 from minispore.testing import INVARIANTS, CallbackError, Fault, Scenario, check_callback
@@ -33,6 +35,7 @@ from tests.testing.faulty_callbacks import (
     BAD,
     BAD_AVERAGING,
     OPENED,
+    TOUCHES,
     VIOLATIONS,
     Borrows,
     Forgets,
@@ -186,7 +189,8 @@ def mode_of(factory: Callable[[], train.Callback]) -> Literal["train", "eval"]:
 def process_state() -> list[object]:
     """Return the state of the process that a check must not change."""
     handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    return [repr(get_rng_state()), os.getcwd(), dict(os.environ), sys.stdout, handlers]
+    settings = [np.geterr(), np.get_printoptions(), [*warnings.filters], [*sys.path]]
+    return [repr(get_rng_state()), os.getcwd(), dict(os.environ), sys.stdout, handlers, *settings]
 
 
 @cache
@@ -224,6 +228,18 @@ def test_violations_are_reported(
     assert {violation.invariant for violation in error.violations} == {invariant}
     assert any(message in violation.message for violation in error.violations), error
     assert INVARIANTS[invariant] in str(error)
+
+
+@pytest.mark.parametrize("name", TOUCHES)
+def test_what_belongs_to_all_must_not_change(name: str) -> None:
+    factory, invariant, message = TOUCHES[name]
+    before = process_state()
+    with pytest.raises(CallbackError) as raised:
+        unrelated = IGNORABLE - {invariant}
+        check_callback(factory, modes=[mode_of(factory)], ignore=unrelated, samples=0)
+    assert process_state() == before
+    of_it = [v.message for v in raised.value.violations if v.invariant == invariant]
+    assert any(message in text for text in of_it), raised.value
 
 
 @pytest.mark.parametrize(
@@ -448,6 +464,26 @@ class TakesTurns(train.Callback):
         self._on = bool(state["on"])
 
 
+class Careful(train.Callback):
+    """A callback that reads what belongs to all, and restores what it sets."""
+
+    NAMES = ["loss", "rate"]
+
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
+        params = run_context.original_args()
+        with np.errstate(all="ignore"), np.printoptions(precision=2), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            batch = [column.asnumpy().copy() for column in params.train_dataset_element or ()]
+            batch[0][...] = 0
+            print(*self.NAMES, len(batch))
+
+    def on_train_epoch_end(self, run_context: train.RunContext) -> None:
+        data = run_context.original_args().train_dataset
+        x, _ = next(iter(data.create_tuple_iterator(num_epochs=1)))
+        assert isinstance(x, Tensor)
+        x[...] = x * 0
+
+
 class Measures(train.Callback):
     """A callback whose attributes, printed numbers and file names are times, with a bar."""
 
@@ -481,6 +517,7 @@ class Measures(train.Callback):
     "factory",
     [
         *(pytest.param(cls, marks=pytest.mark.full) for cls in (Evaluates, Measures)),
+        Careful,
         TakesTurns,
         Writes,
     ],

@@ -1,20 +1,27 @@
 """The detection of leaked resources."""
 
+import builtins
+import gc
+import locale
 import logging
 import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, chdir
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from minispore import set_context
+from minispore.dataset import config
 from minispore.testing import _leaks
 from minispore.testing._leaks import ProcessResources
 
@@ -78,6 +85,29 @@ CHANGES: list[tuple[Callable[[], object], str]] = [
     (partial(change_variable, "MINISPORE_OLD", "2"), "the environment variable MINISPORE_OLD was"),
     (partial(change_variable, "MINISPORE_GONE", None), "variable MINISPORE_GONE was changed"),
     (lambda: logging.getLogger().addHandler(logging.NullHandler()), "the root logger has an add"),
+    (
+        lambda: logging.getLogger("mine").addHandler(logging.NullHandler()),
+        "the 'mine' logger has an additional handler",
+    ),
+    (lambda: logging.getLogger().setLevel(7), "the level of the root logger was changed"),
+    (lambda: logging.disable(10), "the level of disabled logging was changed"),
+    (partial(sys.path.append, "nowhere"), "sys.path was changed"),
+    (partial(sys.argv.append, "--more"), "sys.argv was changed"),
+    (lambda: sys.meta_path.append(sys.meta_path[0]), "sys.meta_path was changed"),
+    (partial(sys.setrecursionlimit, 3333), "the recursion limit was changed"),
+    (partial(sys.setswitchinterval, 0.125), "the switch interval was changed"),
+    (partial(sys.setprofile, lambda *_: None), "the profile function was changed"),
+    (partial(np.seterr, over="ignore"), "numpy's handling of errors was changed"),
+    (partial(np.seterrcall, lambda *_: None), "numpy's error callback was changed"),
+    (partial(np.set_printoptions, precision=2), "numpy's format of arrays was changed"),
+    (partial(warnings.filterwarnings, "ignore", "mine"), "the list of warning filters was"),
+    (partial(setattr, warnings, "showwarning", print), "warnings.showwarning was changed"),
+    (partial(locale.setlocale, locale.LC_NUMERIC, "C.UTF-8"), "the locale was changed"),
+    (partial(gc.set_threshold, 12345), "the garbage collector was changed"),
+    (partial(os.umask, 0o777), "the file mode mask was changed"),
+    (partial(setattr, builtins, "mine", 1), "a builtin was changed"),
+    (partial(set_context, save_graphs_path="elsewhere"), "minispore's context was changed"),
+    (partial(config.set_prefetch_size, 3), "the configuration of datasets was changed"),
     # The last one, since the others write into the folder.
     (change_folder, "the current folder is '"),
 ]
@@ -116,6 +146,11 @@ def test_each_open_file_is_one_leak(number: int) -> None:
         assert len(messages) == number
         opened.close()
         assert not [leak for leak in before.leaks() if folder in leak]
+
+
+def test_every_setting_has_a_change() -> None:
+    changed = {name for name in _leaks._SETTINGS if any(name in text for _, text in CHANGES)}
+    assert changed == _leaks._SETTINGS.keys()
 
 
 def test_open_files_are_ignored_where_unsupported(

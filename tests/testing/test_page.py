@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from dataclasses import asdict
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore._cli import main
-from minispore.testing import Event, EventTrace
+from minispore.testing import Event, EventTrace, Scenario
 from minispore.testing._page import page
+from minispore.testing._scenario import Kind
+from minispore.train import Callback, RunContext
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM, NODE = shutil.which("chromium"), shutil.which("node")
 EVIL = "</script><script>document.title='gone'</script><!--<script>{{script}}&lt;\u2028\ud800"
 
 names = st.sampled_from(["run", "on_train_step_begin", "on_train_step_end", EVIL]) | st.text(
@@ -151,6 +154,33 @@ def test_trace_command_reports_file_errors_in_one_line(
         assert message in printed.err
     assert good.read_bytes() == before
     assert not out.exists()
+
+
+class StopsInEvaluation(Callback):
+    def on_eval_end(self, run_context: RunContext) -> None:
+        run_context.request_stop()
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no node here")
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        ("fit", "epoch 1, step 2, step 4 of the evaluation"),
+        ("eval", "step 4"),
+    ],
+)
+def test_a_stop_in_an_evaluation_has_the_step_of_the_training(kind: Kind, where: str) -> None:
+    assert NODE is not None
+    trace = Scenario(kind, batches=2, valid_batches=4).run([StopsInEvaluation()])
+    data = re.search(r'id="trace">(.*?)</script>', page(trace), re.DOTALL)
+    assert data is not None
+    script = files("minispore.testing").joinpath("timeline", "events.js").read_text("utf-8")
+    stub = f"const document = {{getElementById: () => ({{textContent: {json.dumps(data[1])}}})}};"
+    shown = subprocess.run(
+        [NODE, "-e", f"{stub}\n{script}\nconsole.log(marks.map(where).join(';'))"],
+        capture_output=True, encoding="utf-8", check=True, timeout=60,
+    ).stdout  # fmt: skip
+    assert shown.strip() == where
 
 
 @pytest.mark.slow

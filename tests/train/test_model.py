@@ -98,7 +98,8 @@ def test_fit_evaluation_restores_training_parameters(rows: int, valid: int) -> N
         assert (begin["mode"], begin["batch_num"], begin["cur_step_num"]) == ("eval", size, 0)
         assert end["cur_step_num"] == size
         metrics = cast("dict[str, float]", end["metrics"])
-        assert end["eval_results"] == metrics | {"eval_loss": metrics["loss"]}
+        results = cast("dict[str, float]", end["eval_results"])
+        assert results == metrics | {"eval_loss": results["eval_loss"]}
     last = spy.at("on_train_step_end")[-(-rows // 4) - 1 :: -(-rows // 4)]
     for step, end in zip(last, spy.at("on_train_epoch_end"), strict=True):
         for key in ("mode", "batch_num", "cur_step_num", "net_outputs", "cur_epoch_num"):

@@ -40,8 +40,27 @@ def test_parameters_follow_evaluation_steps(rows: int) -> None:
             np.testing.assert_array_equal(y.asnumpy(), Y[here])
     end = spy.at("on_eval_end")[0]
     assert end["metrics"] == result
-    mean_loss = pytest.approx(loss_of(model, rows), rel=1e-5)
-    assert end["eval_results"] == result | {"eval_loss": mean_loss}
+    loss = nn.CrossEntropyLoss()(model.predict(Tensor(X[:rows])), Tensor(Y[:rows])).item()
+    assert end["eval_results"] == result | {"eval_loss": pytest.approx(loss, rel=1e-5)}
+
+
+@given(rows=st.integers(1, 10), size=st.integers(1, 10), each_row=st.booleans())
+@example(rows=10, size=9, each_row=False)
+def test_eval_loss_is_the_mean_over_rows(rows: int, size: int, each_row: bool) -> None:
+    """As every other metric, while the metric `Loss` is MindSpore's: the mean over batches."""
+    net, spy = nn.Dense(4, 1, "ones"), SpyCallback()
+    loss = nn.MSELoss("none" if each_row else "mean")
+    model = Model(net, loss, metrics={"loss", "mse"})
+    x, y = X[:rows], 10.0 ** np.arange(rows, dtype=np.float32)[:, None]
+    batches = [(x[i : i + size], y[i : i + size]) for i in range(0, rows, size)]
+    if each_row:
+        model = Model(net, lambda *pair: loss(*pair)[:, 0], metrics={"loss", "mse"})
+    result = model.eval(batches, spy)
+    assert spy.at("on_eval_end")[0]["eval_results"] == result | {
+        "eval_loss": pytest.approx(result["mse"], rel=1e-5)
+    }
+    means = [((net(Tensor(a)).asnumpy() - b) ** 2).mean() for a, b in batches]
+    assert result["loss"] == pytest.approx(np.mean(means), rel=1e-5)
 
 
 def loss_of(model: Model, rows: int) -> float:

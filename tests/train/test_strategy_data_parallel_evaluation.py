@@ -13,7 +13,7 @@ from minispore import nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Callback, Metric, Model, RunContext, strategy
 from minispore.train._metric_collection import MetricCollection
-from minispore.train.protocol import CallbackManager, InternalCallbackParam
+from minispore.train.protocol import CallbackManager
 from minispore.train.strategy import SingleProcess, current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
 
@@ -172,11 +172,9 @@ def test_scalar_outputs_are_averaged_by_rows(
 
     def program(rank: int) -> list[tuple[object, ...]]:
         metric = Recording()
-        batch = [ms.Tensor(np.zeros(rows[rank], np.float32))]
-        params = InternalCallbackParam(eval_dataset_element=batch)
-        scores = current_strategy().make_metrics({"m": metric}, None, params)
+        scores = current_strategy().make_metrics({"m": metric}, None)
         number = ms.Tensor(np.full(shape, rank, np.float32))
-        scores.update((number,) if in_a_tuple else number)
+        scores.update((number,) if in_a_tuple else number, rows[rank])
         return metric.inputs
 
     mean = sum(i * count for i, count in enumerate(rows)) / sum(rows)
@@ -189,12 +187,8 @@ def test_scalar_outputs_are_averaged_by_rows(
 
 def test_unequal_output_counts_raise() -> None:
     def program(rank: int) -> None:
-        batch = [ms.Tensor([1.0])]
-        params = InternalCallbackParam(eval_dataset_element=batch)
         with pytest.raises(ValueError, match="zip"):
-            current_strategy().make_metrics({}, None, params).update(
-                (ms.Tensor([1.0]),) * (rank + 1)
-            )
+            current_strategy().make_metrics({}, None).update((ms.Tensor([1.0]),) * (rank + 1), 1)
 
     run_in_threads(2, program)
 
@@ -205,6 +199,6 @@ def test_single_process_uses_its_arguments_unchanged() -> None:
     net, data, metrics = nn.Cell(), NumpySlicesDataset([1]), {"m": ms.train.MAE()}
     assert strategy.make_eval_network(net) is net
     assert strategy.shard_dataset(data, "valid_dataset") is data
-    collection = strategy.make_metrics(metrics, None, InternalCallbackParam())
+    collection = strategy.make_metrics(metrics, None)
     assert type(collection) is MetricCollection
     assert type(strategy.make_callback_manager(None)) is CallbackManager

@@ -14,6 +14,24 @@ const events = trace.events.map((row, index) => {
   return event;
 });
 
+// The steps of an evaluation in `fit` are its own: `trained` is the step of the training then.
+let trained = null;
+for (const event of events) {
+  if (event.name === "run" && !event.source) trained = null;
+  else if (!event.name.startsWith("on_eval_")) trained = event.step ?? trained;
+  event.trained = trained;
+}
+
+// Where an event is in its run, as text.
+function where(event) {
+  const parts = [];
+  const evaluates = event.epoch !== null && event.name.startsWith("on_eval_");
+  if (event.epoch !== null) parts.push(`epoch ${event.epoch}`);
+  if (evaluates && event.trained !== null) parts.push(`step ${event.trained}`);
+  if (event.step !== null) parts.push(`step ${event.step}${evaluates ? " of the evaluation" : ""}`);
+  return parts.join(", ") || "before the first step";
+}
+
 function label(event) {
   if (event.source) return `${event.source}.${event.name}`;
   for (const word of ["epoch", "step"]) {

@@ -127,13 +127,6 @@ function facts(pairs) {
   return made;
 }
 
-function where(event) {
-  const parts = [];
-  if (event.epoch !== null) parts.push(`epoch ${event.epoch}`);
-  if (event.step !== null) parts.push(`step ${event.step}`);
-  return parts.join(", ") || "before the first step";
-}
-
 function times({ start, end }, duration = end - start) {
   return [["begins at", timeText(start)], ["lasts", timeText(duration)]];
 }

@@ -8,7 +8,7 @@ from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.resume import StateField, StatefulMixin
-from minispore.utils.progress import progress_bar
+from minispore.utils.progress import format_number, progress_bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -58,7 +58,7 @@ class ProgressBar(StatefulMixin, Callback):
         self._total_loss += value
         self._steps += 1
         if self._bar is not None:
-            self._bar.set_postfix_str(f"loss {value:.3f}", refresh=False)
+            self._bar.set_postfix_str(f"loss {format_number(value, 3)}", refresh=False)
             self._bar.update()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -75,10 +75,11 @@ class ProgressBar(StatefulMixin, Callback):
         """Replace the bar by a line."""
         self._close()
         params = run_context.original_args()
-        parts = [f"loss {self._total_loss / self._steps:.4f}"] if self._steps else []
+        parts = [f"loss {format_number(self._total_loss / self._steps)}"] if self._steps else []
         metrics = params.metrics if "metrics" in params else {}
         for name, value in distinct_names(metrics, ["loss"]).items():
-            parts.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {value}")
+            text = format_number(value) if isinstance(value, float) else value
+            parts.append(f"{name} {text}")
         if run_context.is_epoch_unfinished():
             parts.append(f"stopped after {self._steps} step{'' if self._steps == 1 else 's'}")
         seconds = perf_counter() - self._started

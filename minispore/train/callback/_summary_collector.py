@@ -14,7 +14,7 @@ from minispore.nn import Cell, Optimizer
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._summary_landscape import LandscapeSaver, read_landscape_options
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
-from minispore.train.resume import read_dict_field
+from minispore.train.resume import read_dict_field, read_field, read_list_field
 from minispore.train.summary.graph import parts_of
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom
 from minispore.train.summary.summary_record import (
@@ -96,7 +96,8 @@ class SummaryCollector(Callback):
 
     In addition are written: in `Model.fit`, the results of each evaluation, as
     ``eval_<name>/auto``; once, the graph of the network; and at the end, the settings of the
-    training. See `SummaryRecord` for the files.
+    training. See `SummaryRecord` for the files. Of a run that is resumed in the same folder
+    TensorBoard shows each step once, and the graph of the first part.
 
     Args:
         summary_dir: The folder, created if it does not exist.
@@ -200,22 +201,28 @@ class SummaryCollector(Callback):
             record.close()
 
     def state_dict(self) -> dict[str, object]:
-        """Return the checkpoints for landscapes, after writing all values to the disk.
+        """Return the last step and the checkpoints for landscapes, after writing all values.
 
         They must be on the disk, since a run that is resumed from this state does not write them
         again.
         """
+        step, names = (0, list[str]()) if self._record is None else self._record.last
         if self._record is not None:
             self._record.flush()
-        return {"landscape_files": {} if self._landscape is None else dict(self._landscape.files)}
+        files = {} if self._landscape is None else dict(self._landscape.files)
+        return {"landscape_files": files, "step": step, "names": names}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Restore a state that `state_dict` has returned.
+        """Restore a state that `state_dict` has returned; TensorBoard drops what was written later.
 
         Raises:
-            ValueError: The checkpoints are missing or have the wrong type.
+            ValueError: An entry is missing or has the wrong type.
         """
         files = read_dict_field(state, "landscape_files", str)
+        if "step" in state:  # an earlier version has saved none
+            step, names = read_field(state, "step", int), read_list_field(state, "names", str)
+            if self._open().restart(step, names):
+                self._untraced = False
         if self._landscape is not None:
             self._landscape.files = files
 

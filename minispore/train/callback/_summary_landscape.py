@@ -1,14 +1,15 @@
 """SummaryLandscape: the loss over a plane through the parameters of a training."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from minispore.common import Parameter, Tensor
-from minispore.common.seed import generator
+from minispore.common.seed import generator, get_rng_state, set_rng_state
 from minispore.nn import Cell
 from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.train.checkpoint.saving import save_checkpoint
@@ -18,7 +19,7 @@ from minispore.train.protocol.dataset import DatasetLike, IterableDataset, check
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
-from minispore.utils.arrays import Float64Array
+from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.checks import (
     as_items,
@@ -288,6 +289,8 @@ class SummaryLandscape:
     ) -> None:
         """Compute the landscapes and write them; in this process, despite the name.
 
+        Afterwards the network has the parameters of before, as have the random streams.
+
         Args:
             callback_fn: A function that returns a model, its network, the dataset to evaluate, and
                 the metrics of the model: a dict that contains a `Loss`.
@@ -310,8 +313,10 @@ class SummaryLandscape:
         metadata = read_metadata(os.path.join(self._folder, _FOLDER, _METADATA))
         options = read_landscape_options({**metadata.collected, **changes})
         metadata = metadata._replace(options=options)
-        loss = _LossFunction(callback_fn, metadata.options.num_samples)
-        with SummaryRecord(folder) as record:
+        with _unchanged_generators(), ExitStack() as stack:
+            loss = _LossFunction(callback_fn, metadata.options.num_samples)
+            stack.callback(loss.restore)
+            record = stack.enter_context(SummaryRecord(folder))
             record.subscribe(())
             for interval in metadata.intervals if metadata.options.train else ():
                 name = f"landscape_[{interval[0]}, {interval[-1]}]"
@@ -367,6 +372,16 @@ def _of_result(metadata: LandscapeMetadata, loss: "_LossFunction") -> Landscape:
     )  # fmt: skip
 
 
+@contextmanager
+def _unchanged_generators() -> Generator[None, None, None]:
+    """Restore the random states: the plane and a shuffled dataset draw random numbers."""
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
+
+
 class _LossFunction:
     """The loss of a model as a function of the vector of all its parameters."""
 
@@ -386,7 +401,7 @@ class _LossFunction:
         if name is None:
             raise ValueError(f"For '{caller()}', the metrics {sorted(named)} contain no 'Loss'.")
         self._name = name
-        self.arrays = {p.name: p.asnumpy() for p in self._parameters}
+        self.arrays = {p.name: p.asnumpy().copy() for p in self._parameters}
 
     def load(self, path: str) -> Float64Array:
         """Return the parameters of a checkpoint as a vector."""
@@ -398,10 +413,16 @@ class _LossFunction:
 
     def __call__(self, vector: Float64Array) -> float:
         """Evaluate the model with these parameters."""
-        values = planes.unravel(vector, self.arrays)
+        self._set(planes.unravel(vector, self.arrays))
+        return float(self._model.eval(self._data)[self._name])
+
+    def restore(self) -> None:
+        """Give the network its parameters of before."""
+        self._set(self.arrays)
+
+    def _set(self, values: Mapping[str, AnyArray]) -> None:
         for parameter in self._parameters:
             parameter.set_data(Tensor(values[parameter.name]))
-        return float(self._model.eval(self._data)[self._name])
 
 
 def _first_batches(dataset: DatasetLike, samples: int) -> IterableDataset:

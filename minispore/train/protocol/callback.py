@@ -44,8 +44,8 @@ class InternalCallbackParam(dict[str, Any]):
 
     During evaluation `batch_num`, `cur_step_num` and `net_outputs` are the evaluation's; also
     `eval_network`, `valid_dataset`, `eval_dataset_element`. From `on_eval_end` until the end of the
-    epoch `metrics` holds the results by metric, and `eval_results` the same and "eval_loss"; both
-    are empty if a stop has interrupted the evaluation.
+    epoch `metrics` holds the results by metric, and `eval_results` the same and "eval_loss", the
+    mean loss over rows; both are empty if a stop has interrupted the evaluation.
 
     Raises:
         AttributeError: A name is read that was not set.

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from minispore.train.checkpoint import protobuf as wire
-from minispore.train.summary.encode import MINDSPORE, TENSORFLOW
+from minispore.train.summary.encode import MINDSPORE, SESSION_START, TENSORFLOW
 from minispore.train.summary.event import Content, Event, Histogram, Image, Landscape, Value
 from minispore.train.summary.tfrecord import read_records
 from minispore.utils.arrays import AnyArray, Float64Array
@@ -147,6 +147,7 @@ def decode(data: bytes) -> Event:
         message.text(3),
         message.content(4),
         tuple(values),
+        message.message(7).integer(1) == SESSION_START,
     )
 
 

@@ -4,6 +4,7 @@ TensorBoard and MindSpore share the framing, the event and the image, and differ
 
     Event   { double wall_time = 1; int64 step = 2; string version = 3; bytes graph = 4;
               Summary { repeated Value value = 1 } summary = 5 }
+              (TensorBoard's also has SessionLog { status 1 } 7: a start of the run)
     Value   { string tag = 1; … }
 
 | | TensorBoard | MindSpore |
@@ -42,6 +43,8 @@ MINDSPORE: Final = {
     "uint64": 9, "float16": 10, "float32": 11, "float64": 12,
 }  # fmt: skip
 
+SESSION_START: Final = 1  # of TensorFlow's SessionLog.SessionStatus
+
 # A bucket of MindSpore's histogram as it is encoded.
 _BUCKET: Final[np.dtype[np.void]] = np.dtype(
     {
@@ -76,6 +79,8 @@ def _event(event: Event, buckets: Iterator[memoryview] | None) -> bytes:
     if event.graph is not None:
         parts.append(wire.bytes_field(4, event.graph))
     values = [encoded for value in event.values if (encoded := _value(value, buckets))]
+    if event.restart and buckets is None:
+        parts.append(wire.bytes_field(7, wire.varint_field(1, SESSION_START)))
     if values:
         parts.append(wire.bytes_field(5, b"".join(wire.bytes_field(1, value) for value in values)))
     return b"".join(parts)

@@ -137,6 +137,8 @@ class Event(NamedTuple):
         graph: The graph of a network as the bytes of a GraphDef (in MindSpore's files, a
             GraphProto).
         values: The values of the step.
+        restart: Whether a resumed run begins here: TensorBoard drops what it has read of this step
+            and later ones. MindSpore's files have no such events.
 
     Examples:
         >>> Event(0.0, 7, values=(Value("loss", 0.5),)).step
@@ -148,6 +150,7 @@ class Event(NamedTuple):
     version: str | None = None
     graph: bytes | None = None
     values: tuple[Value, ...] = ()
+    restart: bool = False
 
 
 TENSORBOARD_VERSION: Final = "brain.Event:2"

@@ -4,7 +4,7 @@ import errno
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate, count
@@ -12,18 +12,26 @@ from typing import Final
 
 import numpy as np
 
-from minispore.train.checkpoint.protobuf import WireError
+from minispore.train.checkpoint.protobuf import WireError, varint_field
+from minispore.train.summary.decode import decode
 from minispore.train.summary.deferred_writer import run_all
 from minispore.train.summary.encode import for_mindspore, for_tensorboard
-from minispore.train.summary.event import MINDSPORE_VERSION, TENSORBOARD_VERSION, Event, Landscape
-from minispore.train.summary.tfrecord import encode_record
+from minispore.train.summary.event import (
+    MINDSPORE_VERSION,
+    TENSORBOARD_VERSION,
+    Event,
+    Landscape,
+    Value,
+)
+from minispore.train.summary.tfrecord import encode_record, read_records
 from minispore.utils.arrays import AnyArray
-from minispore.utils.atomic import atomic_write
+from minispore.utils.atomic import atomic_write, open_regular_file
 from minispore.utils.threads import fork_safe_lock
 
 # Names that this process has chosen; a file is created when it is first written to.
 _used_names: Final[set[str]] = set()
 _lock: Final = fork_safe_lock()
+_TIME: Final = 9  # the length of the field with the time, which is the first of an event
 
 
 class EventFileNames:
@@ -150,6 +158,10 @@ class EventFileWriter:
         )
         return run_all(partial(append_events, *arguments) for arguments in dialects)
 
+    def write_restart(self, events: Sequence[Event]) -> list[str]:
+        """Write what `restart_events` returns, for TensorBoard only."""
+        return append_events(self._tensorboard, TENSORBOARD_VERSION, for_tensorboard, events)
+
     def write_graph(self, event: Event) -> list[str]:
         """Write a graph, for TensorBoard only: MindSpore's format of graphs is another."""
         return append_events(self._graph, TENSORBOARD_VERSION, for_tensorboard, [event])
@@ -168,6 +180,39 @@ class EventFileWriter:
         """Close the files."""
         for file in self._all:
             file.close()
+
+
+def restart_events(folder: str, step: int, tags: Collection[str]) -> tuple[list[Event], bool]:
+    """Return the first events of a resumed run, with which TensorBoard drops what is done again.
+
+    Args:
+        folder: The folder with the event files of the run before.
+        step: The last step that was written when the state was saved.
+        tags: The names of the values that were written of this step by then. They are kept; what
+            was written of the step later, such as the results of an evaluation, is done again.
+
+    Returns:
+        The events, none if there are no files; and whether the files have a graph.
+    """
+    names = [name for name in os.listdir(folder) if "tfevents" in name]
+    steps = varint_field(2, 0), varint_field(2, step)
+    values: dict[str, Value] = {}
+    has_graph = False
+    for name in sorted(names):
+        # A file of a process that was killed may end inside a record.
+        path = os.path.join(folder, name)
+        with suppress(OSError, WireError), open(path, "rb", opener=open_regular_file) as file:
+            for data in read_records(file):
+                if not data.startswith(steps, _TIME):  # to decode all events would take long
+                    continue
+                event = decode(data)
+                has_graph |= event.graph is not None
+                if event.step == step:
+                    values |= {value.tag: value for value in event.values if value.tag in tags}
+    now = time.time()
+    # TensorBoard takes the first of these in a folder for the start of the run itself.
+    events = [Event(now, step, restart=True)] * 2 if names else []
+    return events + ([Event(now, step, values=tuple(values.values()))] if values else []), has_graph
 
 
 def append_events(

@@ -21,7 +21,7 @@ def make_grid(images: AnyArray) -> Image:
 
     The elements of uint8 images are not changed, and bool images are black and white. Other
     elements are intensities from 0 to 1; if an element of the batch is out of this range, its
-    smallest element becomes black and its largest white. NaN becomes black.
+    smallest finite element becomes black and its largest white. NaN becomes black, infinity white.
 
     Args:
         images: The images, of shape (n, 1 or 3, height, width), without empty axes.
@@ -75,13 +75,10 @@ def as_bytes(images: AnyArray) -> UInt8Array:
 
 def _rescale_intensity(numbers: Float32Array | Float64Array) -> UInt8Array:
     """Return intensities as uint8, rescaled if some are not between 0 and 1."""
-    low, high = float(numbers.min()), float(numbers.max())
-    if not (np.isfinite(low) and np.isfinite(high)):
-        finite = numbers[np.isfinite(numbers)]
-        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-        numbers = np.nan_to_num(numbers, nan=low, posinf=high, neginf=low).astype(np.float64)
-    if low < 0.0 or high > 1.0:
+    finite = numbers[np.isfinite(numbers)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if low < 0.0 or high > 1.0 or np.isinf(numbers).any():
         # Halved, since the range of the largest numbers would overflow.
-        distance = (high / 2 - low / 2) or 1.0
-        numbers = (numbers / 2 - low / 2) / distance
+        numbers = (numbers / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
+    np.nan_to_num(numbers, copy=False, nan=0.0, posinf=1.0, neginf=0.0)
     return np.rint(numbers * 255).astype(np.uint8)

@@ -20,7 +20,12 @@ from minispore.nn import Cell
 from minispore.ops.summary import check_shape, check_unicode, summary_subscribers
 from minispore.train.summary.deferred_writer import DeferredWriter, run_all
 from minispore.train.summary.event import Content, Event, Landscape, Value
-from minispore.train.summary.event_writer import EventFileNames, EventFileWriter, export_tensor
+from minispore.train.summary.event_writer import (
+    EventFileNames,
+    EventFileWriter,
+    export_tensor,
+    restart_events,
+)
 from minispore.train.summary.graph import GraphTracer
 from minispore.train.summary.histogram import histograms
 from minispore.train.summary.image import make_grid
@@ -172,6 +177,7 @@ class SummaryRecord:
         self._tracer: GraphTracer | None = None
         self._graph: Callable[[], bytes | None] | None = None  # None before a graph is requested
         self._graph_written = False
+        self.last: tuple[int, list[str]] = (0, [])  # the last step, and the names of its values
         if network is not None:
             self.trace(network)
         self.subscribe()
@@ -293,6 +299,8 @@ class SummaryRecord:
         chosen = {k: v for k, v in self._values.items() if k not in remaining}
         self._values = remaining
         if chosen:
+            before = self.last[1] if step == self.last[0] else []
+            self.last = (step, [*before, *(name for _, name in chosen)])
             new_step = _Step(step, chosen)
             self._steps.append(new_step)
             self._submit(self._write, new_step.size)
@@ -341,6 +349,20 @@ class SummaryRecord:
         elif self._subscribed and not kinds:
             self._subscribers.remove(self._on_summary)
         self._subscribed = kinds
+
+    def restart(self, step: int, names: list[str]) -> bool:
+        """Continue after a step of an earlier run in the folder, with what `last` was then.
+
+        TensorBoard drops what that run has written later.
+
+        Returns:
+            Whether that run has written a graph.
+        """
+        self.last = (step, names)
+        folder = os.path.dirname(self._names.tensorboard)
+        events, has_graph = restart_events(folder, step, names)
+        self._submit(partial(self._files.write_restart, events))
+        return has_graph
 
     def add_value_unchecked(self, plugin: str, name: str, value: AnyArray | Landscape) -> None:
         """Add a value without checking or copying it; the caller must not modify it afterwards."""

@@ -4,15 +4,27 @@ import io
 import math
 import re
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import tqdm
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minispore import Tensor, nn
-from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
+from minispore.train import (
+    CheckpointConfig,
+    CSVLogger,
+    Model,
+    ModelCheckpoint,
+    ProgressBar,
+    RunContext,
+)
+from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.utils import progress
+from minispore.utils.progress import format_number
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows
 
@@ -142,3 +154,29 @@ def test_missing_loss_is_nan_and_results_may_be_arrays(
     [row] = table.rows
     assert f"epoch 1/1: loss nan, recall {row['recall']} (" in capsys.readouterr().out
     assert math.isnan(float(str(row["net_output"])))
+
+
+FINITE = st.floats(-1e300, 1e300)
+
+
+@given(loss=FINITE, metric=FINITE)
+@example(loss=9.1e-8, metric=1e-300)
+@example(loss=0.000999, metric=0.00101)
+def test_printed_numbers_are_near_the_values(loss: float, metric: float) -> None:
+    """Also those that four decimals cannot show."""
+    params = InternalCallbackParam(
+        cur_epoch_num=1, initial_epoch=0, epoch_num=1, batch_num=1, net_outputs=loss,
+        metrics={"error": metric},
+    )  # fmt: skip
+    bar, context = ProgressBar(), RunContext(params)
+    bar.on_train_epoch_begin(context)
+    bar.on_train_step_end(context)
+    with redirect_stdout(io.StringIO()) as screen:
+        bar.on_train_epoch_end(context)
+    match = re.fullmatch(r"epoch 1/1: loss (\S+), error (\S+) \(.* s\)\n", screen.getvalue())
+    assert match is not None
+    for text, value in zip(match.groups(), (loss, metric), strict=True):
+        assert float(text) == pytest.approx(value, rel=0.05, abs=0.0)
+        short = format_number(value, 3)
+        assert float(short) == pytest.approx(value, rel=0.05, abs=0.0)
+        assert len(short) < 12 or abs(value) >= 1e6

@@ -59,7 +59,8 @@ def events(contents: st.SearchStrategy[object]) -> st.SearchStrategy[Event]:
         step=st.integers(-(2**63), 2**63 - 1),
         graph=st.none() | st.binary(),
         values=st.lists(st.builds(Value, TAGS, contents), max_size=3).map(tuple),
-    )
+        restart=st.just(False),
+    ) | st.integers(0, 2**63 - 1).map(lambda step: Event(0.0, step, restart=True))
 
 
 def same(result: object, expected: object) -> None:
@@ -102,7 +103,8 @@ def test_tensorboard_event_round_trips(event: Event) -> None:
 @given(events(SINGLES | ARRAYS | IMAGES))
 def test_mindspore_event_round_trips(event: Event) -> None:
     values = tuple(Value(v.tag, in_mindspore(v.content)) for v in event.values)  # type: ignore[arg-type]
-    same(decode(encoded(for_mindspore, event)), event._replace(values=values))
+    expected = event._replace(values=values, restart=False)
+    same(decode(encoded(for_mindspore, event)), expected)
 
 
 @given(HISTOGRAMS)
@@ -167,6 +169,8 @@ def test_encoded_fields_belong_to_the_format(event: Event) -> None:
     event = event._replace(version="one")
     for encode, values in ((for_tensorboard, "tensorboard"), (for_mindspore, "mindspore")):
         schema: Schema = {1: None, 2: None, 3: None, 4: None, 5: {1: VALUES[values]}}
+        if values == "tensorboard":
+            schema[7] = {1: None}
         fields_are_known(encoded(encode, event), schema)
 
 
@@ -247,6 +251,7 @@ def test_tensorboard_reads_written_events(event: Event) -> None:
     result = pb.Event.FromString(encoded(for_tensorboard, event))
     assert (result.wall_time, result.step) == (event.wall_time, event.step)
     assert result.graph_def == (event.graph or b"") or event.values
+    assert (result.session_log.status == pb.SessionLog.START) == event.restart
     assert len(result.summary.value) == len(event.values)
     for message, value in zip(result.summary.value, event.values, strict=True):
         assert message.tag == value.tag

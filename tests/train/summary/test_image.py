@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore.train.summary.image import make_grid, png
+from minispore.train.summary.image import as_bytes, make_grid, png
 
 plt_image = pytest.importorskip("matplotlib.image")
 
@@ -70,8 +70,37 @@ def test_grid_has_eight_images_per_row(n: int, channels: int) -> None:
         ([0.0, 1.0, np.inf], [0, 255, 255]),
         ([np.nan, np.inf], [0, 255]),
         ([-1e308, 1e308], [0, 255]),
+        # NaN is black, whatever the range is; an infinity is out of range.
+        ([np.nan, 0.25, 0.5], [0, 64, 128]),
+        ([np.nan, 2.0, 3.0], [0, 0, 255]),
+        ([np.nan, np.nan], [0, 0]),
+        ([0.25, 0.5, np.inf], [0, 255, 255]),
+        ([-np.inf, 0.25, 0.5], [0, 0, 255]),
+        ([0.5, np.inf], [0, 255]),
     ],
 )
 def test_conversion_to_uint8(numbers: object, expected: list[int]) -> None:
     row = np.array(numbers).reshape(1, 1, 1, -1)
     assert read(make_grid(row).png).reshape(-1).tolist() == expected
+
+
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float16, np.float32, np.float64]),
+        (2, 1, 2, 3),
+        elements=st.sampled_from([np.nan, 0.25, 0.5]) | st.floats(width=16),
+    )
+)
+def test_brightness_follows_the_intensities_and_nan_is_black(
+    images: NDArray[np.floating],
+) -> None:
+    bright = as_bytes(images)
+    undefined = np.isnan(images)
+    assert not bright[undefined].any()
+    numbers, levels = images[~undefined], bright[~undefined]
+    assert (np.diff(levels[np.argsort(numbers)].astype(int)) >= 0).all()
+    if numbers.size and (numbers.min() < 0 or numbers.max() > 1):
+        assert not levels[numbers == numbers.min()].any()
+        assert numbers.min() == numbers.max() or (levels[numbers == numbers.max()] == 255).all()
+    else:
+        np.testing.assert_array_equal(levels, np.rint(numbers * np.float32(255)))
