@@ -460,6 +460,9 @@ class Dataset:
     ) -> "list[Dataset]":
         """Divide the dataset into parts that share no row, in any epoch.
 
+        Unless the rows of a source are divided, they keep one order; random transforms draw other
+        numbers in each epoch.
+
         Args:
             sizes: The number of rows of each part, or its fraction of all rows.
             randomize: Whether rows are assigned to parts at random.

@@ -49,20 +49,30 @@ class EpochKey:
         seeded: Whether a seed was set.
         number: The number of the epoch, from 0.
         path: The branches from the end of the pipeline to the node: each node has its own stream.
+        draws: The key of random transforms where a split has fixed the orders; None elsewhere.
     """
 
     seed: int
     seeded: bool
     number: int = 0
     path: tuple[int, ...] = ()
+    draws: "EpochKey | None" = None
 
     def fold_in(self, branch: int = 0) -> "EpochKey":
         """Return the key of the node's child number `branch`."""
-        return replace(self, path=(*self.path, branch))
+        draws = self.draws and self.draws.fold_in(branch)
+        return replace(self, path=(*self.path, branch), draws=draws)
 
     def with_number(self, number: int) -> "EpochKey":
         """Return the key of another epoch of the same node."""
         return replace(self, number=number)
+
+    def of_pass(self, number: int, passes: int) -> "EpochKey":
+        """Return the key of pass `number` of `passes` over the child; -1 for endlessly many."""
+        draws = self.draws and self.draws.of_pass(number, passes)
+        # Each epoch has a branch where its passes have no end, since numbers would overlap.
+        branch, first = (self.number, 0) if passes < 0 else (0, self.number * passes)
+        return replace(self, number=first + number, path=(*self.path, branch), draws=draws)
 
     def shared(self) -> "EpochKey":
         """Return a key that is equal in all processes, also where no seed was set."""
