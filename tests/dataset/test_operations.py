@@ -312,3 +312,27 @@ def test_errors_name_the_row_in_worker_processes_as_well(workers: int | None) ->
         assert all(note.startswith("In a worker process:\n  File") for note in notes)
         assert all(note.count("\n  File ") == 1 for note in notes)
         assert bool(notes) == parallel
+
+
+DTYPES = ["?", "i1", "u1", "i2", "i4", "i8", "f2", "f4", "f8"]
+
+
+@given(
+    dtype=st.sampled_from(DTYPES),
+    value=st.integers(-(2**33), 2**33) | st.integers(-300, 300) | st.floats(),
+)
+@example("i1", 200)
+@example("u1", -1)
+@example("i4", 2.5)
+@example("f2", 1e5)
+def test_padding_value_that_the_type_cannot_hold_is_refused(dtype: str, value: float) -> None:
+    data = ds.NumpySlicesDataset({"x": np.zeros((1, 1), dtype)}, shuffle=False)
+    padded = data.padded_batch(1, pad_info={"x": ([2], value)})
+    with np.errstate(all="ignore"):
+        held = np.array(value).astype(dtype)
+    rounds = dtype[0] == "f" and np.isfinite(held) == np.isfinite(value)
+    if rounds or held.item() == value:
+        np.testing.assert_array_equal(rows(padded), [[[[0, held.item()]]]])
+    else:
+        with pytest.raises(RuntimeError, match="value of the column 'x' must be one that"):
+            rows(padded)

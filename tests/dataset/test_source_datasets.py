@@ -3,17 +3,20 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minispore.dataset as ds
 from minispore import Tensor
 from minispore.dataset._node import Array
+from minispore.dataset.idx import write_idx
 from minispore.utils.checks import as_tuple
 from tests.helpers.dataset_rows import order, rows
 
@@ -48,6 +51,73 @@ def test_slices_of_an_array_list_tuple_or_dictionary(
     assert rows(dataset) == expected
     for i in range(-len(dataset), len(dataset)):
         assert [value.tolist() for value in dataset[i]] == expected[i]
+
+
+def write_mnist(folder: Path) -> None:
+    for prefix in ("train", "t10k"):
+        labels = np.array([0, 1, 9], np.uint8)
+        write_idx(folder / f"{prefix}-labels-idx1-ubyte", labels)
+        write_idx(folder / f"{prefix}-images-idx3-ubyte", np.zeros((3, 28, 28), np.uint8))
+
+
+def write_cifar(folder: Path, names: list[str], labels: int) -> None:
+    table = np.zeros((2, labels + 3072), np.uint8)
+    for name in names:
+        (folder / name).write_bytes(table.tobytes())
+
+
+# Sources with the files of one usage, with the bytes of a row where no header counts rows, and the
+# positions of labels from the begin of a row or of a file of labels.
+FILES: dict[str, tuple[Callable[[Path], object], Callable[[Path], ds.Dataset], int]] = {
+    "MNIST": (write_mnist, lambda folder: ds.MnistDataset(folder, "train", shuffle=False), 0),
+    "MNIST, all": (write_mnist, lambda folder: ds.MnistDataset(folder, shuffle=False), 0),
+    "CIFAR-10": (
+        lambda folder: write_cifar(folder, [f"data_batch_{i}.bin" for i in range(1, 6)], 1),
+        lambda folder: ds.Cifar10Dataset(folder, shuffle=False),
+        3073,
+    ),
+    "CIFAR-100": (
+        lambda folder: write_cifar(folder, ["train.bin"], 2),
+        lambda folder: ds.Cifar100Dataset(folder, "train", shuffle=False),
+        3074,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@given(
+    number=st.integers(0, 9),
+    damage=st.sampled_from(["removed", "shortened", "lengthened", "label"]),
+    amount=st.integers(1, 3000),
+)
+@example(0, "removed", 1)
+@example(3, "removed", 1)
+def test_file_that_is_missing_or_damaged_is_an_error_that_names_it(
+    kind: str, number: int, damage: str, amount: int
+) -> None:
+    write, read, row = FILES[kind]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder)
+        assert rows(read(folder))
+        files = sorted(folder.glob("*" if kind != "MNIST" else "train*"))
+        path = files[number % len(files)]
+        content = path.read_bytes()
+        match damage:
+            case "removed":
+                path.unlink()
+            case "shortened":
+                path.write_bytes(content[: -min(amount, len(content) - 1)])
+            case "lengthened":
+                path.write_bytes(content + bytes(amount))
+            case _ if row or "labels" in path.name:
+                start = amount % 2 * row if row else 8 + amount % 3
+                path.write_bytes(content[:start] + b"\xff" + content[start + 1 :])
+            case _:
+                return
+        named = path.name if row else path.name.split("-")[0]
+        with pytest.raises(RuntimeError, match=named):
+            rows(read(folder))
 
 
 def three() -> Iterator[int]:
