@@ -685,7 +685,7 @@ class Dataset:
 
     def _columns(self, names: object, argument: str) -> tuple[str, ...]:
         """Return column names as a tuple; raise RuntimeError unless the dataset has them all."""
-        chosen = as_names(names, argument)
+        chosen = as_names(names, argument, allow_empty="" in self._node.columns)
         for name in chosen:
             if name not in self._node.columns:
                 listed = ", ".join(map(repr, self._node.columns))
@@ -755,7 +755,7 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     return first.zip(others)
 
 
-def as_names(names: object, argument: str) -> tuple[str, ...]:
+def as_names(names: object, argument: str, allow_empty: bool = False) -> tuple[str, ...]:
     """Return one or several column names as a tuple.
 
     Raises:
@@ -766,7 +766,7 @@ def as_names(names: object, argument: str) -> tuple[str, ...]:
     listed = _as_tuple_of(str, names, argument)
     if not listed:
         raise ValueError(f"For '{caller()}', the argument '{argument}' must not be empty.")
-    if "" in listed or len(set(listed)) < len(listed):
+    if ("" in listed and not allow_empty) or len(set(listed)) < len(listed):
         raise value_error(names, argument, "hold different names, none empty")
     return listed
 

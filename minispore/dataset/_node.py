@@ -17,6 +17,9 @@ from minispore.common.seed import generator, get_dataset_seed, get_seed
 from minispore.engine.array import HostArray
 from minispore.utils.checks import as_tuple, caller, check_unmasked, describe_value
 
+# The bytes of strings that share a block, whatever their lengths.
+_SHORT_STRING = 4096
+
 Array = HostArray
 Block = tuple[Array, ...]
 Row = tuple[Array, ...]
@@ -398,4 +401,10 @@ def type_name(array: Array) -> str:
 
 
 def _same_spec(a: Row, b: Row) -> bool:
-    return all(x.shape == y.shape and same_type(x, y) for x, y in zip(a, b, strict=True))
+    """Return whether rows can be in one block, in which strings take the room of the longest."""
+    return all(
+        x.shape == y.shape
+        and same_type(x, y)
+        and max(x.itemsize, y.itemsize) <= max(_SHORT_STRING, 2 * min(x.itemsize, y.itemsize))
+        for x, y in zip(a, b, strict=True)
+    )

@@ -87,8 +87,8 @@ class Skip(Operation):
     count: int
 
     def size(self) -> int:
-        """Return the size of the child less `count`, at least 0."""
-        return max(0, self.child.size() - self.count)
+        """Return the size of the child, less `count` unless it is endless."""
+        return max(0, self.child.size() - (0 if self.child.endless else self.count))
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the rows from number `count` on."""

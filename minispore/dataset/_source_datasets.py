@@ -22,6 +22,7 @@ from minispore.dataset._sources import (
     IterableNode,
     MapStyleNode,
     ObjectSource,
+    TextColumn,
     as_row,
 )
 from minispore.dataset.iterators import arrays
@@ -310,7 +311,7 @@ class GeneratorDataset(MappableDataset):
         super().__init__(IterableNode(names, _as_restartable(source), convert, num_samples, size))
 
 
-def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+def _columns(data: object) -> tuple[tuple[Array | TextColumn, ...], tuple[str, ...]]:
     """Return the arrays in the argument `data`, and their default names."""
     check_type(data, (list, tuple, dict, np.ndarray), "data")
     keys: tuple[str, ...] = ()
@@ -333,10 +334,12 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
 
 
-def _as_column(values: object, subject: str) -> Array:
-    """Return a column as an array, of objects if it is a list of dictionaries."""
+def _as_column(values: object, subject: str) -> Array | TextColumn:
+    """Return a column as an array, of objects if it is a list of dictionaries, or as texts."""
     if is_sequence(values) and values and all(isinstance(value, dict) for value in values):
         return np.array(values, np.object_)
+    if is_sequence(values) and values and all(isinstance(value, str) for value in values):
+        return TextColumn(cast("Sequence[str]", values))
     return as_element(values, subject)
 
 

@@ -1,5 +1,6 @@
 """Datasets of arrays and of Python objects: columns, rows by index, restarts and errors."""
 
+import csv
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -19,6 +20,7 @@ from minispore.dataset._node import Array
 from minispore.dataset.idx import write_idx
 from minispore.utils.checks import as_tuple
 from tests.helpers.dataset_rows import order, rows
+from tests.helpers.memory import peak_of
 
 COLUMNS = st.integers(1, 4).flatmap(
     lambda count: st.lists(
@@ -51,6 +53,62 @@ def test_slices_of_an_array_list_tuple_or_dictionary(
     assert rows(dataset) == expected
     for i in range(-len(dataset), len(dataset)):
         assert [value.tolist() for value in dataset[i]] == expected[i]
+
+
+def csv_of(texts: list[str]) -> ds.Dataset:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "texts.csv")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([text] for text in ["x", *texts])
+        return ds.CSVDataset(path, shuffle=False)
+
+
+OF_TEXTS: dict[str, Callable[[list[str]], ds.Dataset]] = {
+    "CSV": csv_of,
+    "list": lambda texts: ds.NumpySlicesDataset(texts, "x", shuffle=False),
+    "tuple in a dictionary": lambda texts: ds.NumpySlicesDataset(
+        {"x": tuple(texts)}, shuffle=False
+    ),
+    "object": lambda texts: ds.GeneratorDataset(texts, "x", shuffle=False),
+    "iterable": lambda texts: ds.GeneratorDataset(lambda: iter(texts), "x"),
+}
+CHANGES: dict[str, Callable[[ds.Dataset], ds.Dataset]] = {
+    "nothing": lambda data: data,
+    "filter": lambda data: data.filter(lambda x: True),
+    "map": lambda data: data.map(lambda x: str(x)),
+    "map and batch": lambda data: data.map(lambda x: str(x)).batch(8),
+    "buckets": lambda data: data.bucket_batch_by_length(["x"], [9], [8, 8], lambda x: len(str(x))),
+    "repeat": lambda data: data.repeat(2),
+    "shuffle and batch": lambda data: data.shuffle(2000).batch(8),
+    "split": lambda data: data.split([0.3, 0.7], randomize=False)[1],
+}
+
+
+@pytest.mark.parametrize("kind", OF_TEXTS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_long_text_takes_little_more_than_its_own_memory(kind: str, change: str) -> None:
+    """In an array each text has room for the longest: 1000 of 40,000 characters take 160 MB."""
+    texts = ["short"] * 1000
+    texts[500] = "é" * 40_000
+
+    def read() -> None:
+        data = CHANGES[change](OF_TEXTS[kind](texts))
+        rows_read = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        lengths = [len(str(text)) for (row,) in rows_read for text in row.reshape(-1)]
+        assert sorted(lengths)[-2 if change != "repeat" else -3] == 5 < max(lengths)
+
+    # A batch of eight in three places, and the blocks of 2**20 characters of four bytes.
+    assert peak_of(read) < 3 * 8 * 40_000 * 4 + 4 * 2**20
+
+
+@given(st.lists(st.text(max_size=9) | st.text(min_size=300, max_size=400), min_size=1))
+def test_texts_of_any_length_are_kept(texts: list[str]) -> None:
+    expected = [text.rstrip("\0") for text in texts]  # as in numpy's arrays
+    data = ds.NumpySlicesDataset(texts, "x", shuffle=False)
+    assert order(data) == expected
+    assert data.output_types() == [np.dtype("U")]
+    assert [str(data[i][0]) for i in range(-len(texts), len(texts))] == 2 * expected
+    assert [x for batch in order(data.batch(3)) for x in batch] == expected  # type: ignore[attr-defined]
 
 
 def write_mnist(folder: Path) -> None:
