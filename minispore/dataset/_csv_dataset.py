@@ -221,7 +221,8 @@ class _File:
                     texts = self._parse(self.block, np.dtype([(n, "O") for n in dtype.names or ()]))
                     if not all(_is_held(text, float) for text in texts[name][infinite]):
                         raise self._error(types, "a number is too large")
-            rows = max(1, _BLOCK * len(table) // sum(map(len, self.block)))
+            # numpy allocates them before it reads the first one.
+            rows = min(2 * rows, max(1, _BLOCK * len(table) // sum(map(len, self.block))))
 
     def _parse(
         self,

@@ -405,6 +405,9 @@ def _same_spec(a: Row, b: Row) -> bool:
     return all(
         x.shape == y.shape
         and same_type(x, y)
-        and max(x.itemsize, y.itemsize) <= max(_SHORT_STRING, 2 * min(x.itemsize, y.itemsize))
+        and (
+            x.itemsize == y.itemsize
+            or max(x.itemsize, y.itemsize) <= max(_SHORT_STRING, 2 * min(x.itemsize, y.itemsize))
+        )
         for x, y in zip(a, b, strict=True)
     )

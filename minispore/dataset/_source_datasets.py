@@ -36,11 +36,13 @@ from minispore.dataset.samplers import (
 )
 from minispore.utils.arrays import AnyArray, IndexArray
 from minispore.utils.checks import (
+    as_items,
     as_tuple,
     caller,
     check_int,
     check_one_of,
     check_type,
+    describe_value,
     is_dict,
     is_iterable,
     is_sequence,
@@ -338,8 +340,14 @@ def _as_column(values: object, subject: str) -> Array | TextColumn:
     """Return a column as an array, of objects if it is a list of dictionaries, or as texts."""
     if is_sequence(values) and values and all(isinstance(value, dict) for value in values):
         return np.array(values, np.object_)
-    if is_sequence(values) and values and all(isinstance(value, str) for value in values):
-        return TextColumn(cast("Sequence[str]", values))
+    items = as_items(values) or ()
+    texts = [item for item in items if isinstance(item, str)]
+    if texts and len(texts) < len(items):
+        raise TypeError(
+            f"{subject} must have no strings among other values, but got {describe_value(values)}."
+        )
+    if texts:
+        return TextColumn(texts)
     return as_element(values, subject)
 
 

@@ -248,6 +248,11 @@ class IterableNode(NamedColumns):
                 yield (value,)
         except Exception as error:
             raise user_code_error(self.start, error, row) from error
+        if self.known_size is not None and row != self.known_size:
+            raise RuntimeError(
+                f"For 'GeneratorDataset', the 'source' has the length {self.known_size}, but "
+                f"yielded {row} rows."
+            )
         if not row and self.has_yielded:
             raise RuntimeError(
                 "For 'GeneratorDataset', the 'source' yielded rows in an earlier epoch but none in "

@@ -95,10 +95,10 @@ def test_field_is_the_number_that_it_says_or_an_error_that_shows_it(
     with TemporaryDirectory() as folder:
         lines = ["a,b", *["0,x"] * before, f'"{field}",y' if quoted else f"{field},y"]
         path = write(Path(folder, "table.csv"), "\n".join(lines))
-        number = None
+        number: int | float | None = None
         if DECIMAL[kind].fullmatch(field):
             with np.errstate(over="ignore"):
-                number = np.float32(field) if kind is float else np.int64(int(field))
+                number = int(field) if kind is int else float(np.float32(field))
         if number is None or (
             abs(number) > 2**31 - (number > 0)
             if kind is int
@@ -111,7 +111,7 @@ def test_field_is_the_number_that_it_says_or_an_error_that_shows_it(
                 CSVDataset(path, column_defaults=[kind(), ""])
             return
         read = rows(CSVDataset(path, column_defaults=[kind(), ""], shuffle=False))
-    np.testing.assert_array_equal(read[-1][0], number)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(read[-1][0], number)
     assert [row[0] for row in read[:-1]] == [0] * before
 
 
@@ -176,7 +176,7 @@ def test_missing_numbers_are_converted_by_a_function(tmp_path: Path) -> None:
 )
 def test_invalid_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):
-        defaults = ["", ""] if text.startswith("b") else ["", 0]
+        defaults: list[str | int] = ["", "" if text.startswith("b") else 0]
         CSVDataset(write(tmp_path / "table.csv", text), column_defaults=defaults)
 
 

@@ -1,7 +1,7 @@
 """Datasets of arrays and of Python objects: columns, rows by index, restarts and errors."""
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -109,6 +109,37 @@ def test_texts_of_any_length_are_kept(texts: list[str]) -> None:
     assert data.output_types() == [np.dtype("U")]
     assert [str(data[i][0]) for i in range(-len(texts), len(texts))] == 2 * expected
     assert [x for batch in order(data.batch(3)) for x in batch] == expected  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("values", [[1, "a"], ["a", 1.5, True], ("a", b"b"), ["a", ["b"]]])
+def test_numbers_among_strings_do_not_become_strings(values: Sequence[object]) -> None:
+    with pytest.raises(TypeError, match="must have no strings among other values, but got"):
+        ds.NumpySlicesDataset({"x": values})
+
+
+class Counted:
+    """An iterable of three rows, and what it says to be their number."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(3))
+
+    def __len__(self) -> int:
+        return self.length
+
+
+@pytest.mark.parametrize("length", [0, 2, 3, 4])
+def test_iterable_has_as_many_rows_as_its_length(length: int) -> None:
+    data = ds.GeneratorDataset(Counted(length), "x")
+    if length == 3:
+        assert order(data) == [0, 1, 2]
+        return
+    with pytest.raises(RuntimeError, match=f"has the length {length}, but yielded 3 rows"):
+        rows(data)
+    if length:
+        assert order(data.take(2)) == [0, 1]
 
 
 def write_mnist(folder: Path) -> None:
