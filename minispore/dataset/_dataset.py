@@ -209,7 +209,7 @@ class Dataset:
 
         Raises:
             RuntimeError: If there is no such column; on iteration, if rows differ in their number
-                of axes or their type.
+                of axes or their type, or a column's type cannot hold its padding value.
 
         Examples:
             >>> from minispore.dataset import GeneratorDataset
@@ -252,7 +252,8 @@ class Dataset:
 
         Raises:
             RuntimeError: If there is no such column; on iteration, if rows differ in their number
-                of axes or their type, or a row is too long for `pad_to_bucket_boundary`.
+                of axes or their type, or a column's type cannot hold its padding value, or a row is
+                too long for `pad_to_bucket_boundary`.
 
         Examples:
             >>> from minispore.dataset import GeneratorDataset

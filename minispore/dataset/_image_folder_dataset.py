@@ -84,31 +84,26 @@ class ImageFolderDataset(MappableDataset):
         folder = as_folder(dataset_dir)
         endings = tuple([_check_ending(extension) for extension in extensions or ()])
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, RuntimeError)
-        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        folders = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        found = {
+            name: sorted(_files(folder / name, endings))
+            for name in folders
+            if class_indexing is None or name in class_indexing
+        }
         if class_indexing is None:
-            # A hidden folder is a class only if it has files.
-            names = [
-                name
-                for name in names
-                if not name.startswith(".") or list(_files(folder / name, endings))
-            ]
-            class_indexing = {name: i for i, name in enumerate(names)}
+            classes = [name for name in folders if found[name] or not name.startswith(".")]
+            class_indexing = {name: i for i, name in enumerate(classes)}
         self._class_indexing = {
             name: check_int(label, "class_indexing", low=-(2**31), high=2**31 - 1)
             for name, label in class_indexing.items()
         }
         for name in self._class_indexing:
-            if name not in names:
+            if name not in found:
                 raise RuntimeError(
                     f"For '{caller()}', 'class_indexing' names {name!r}, but '{folder}' has only "
-                    f"the folders {names}."
+                    f"the folders {folders}."
                 )
-        files = [
-            (path, self._class_indexing[name])
-            for name in names
-            if name in self._class_indexing
-            for path in sorted(_files(folder / name, endings))
-        ]
+        files = [(path, self._class_indexing[name]) for name in found for path in found[name]]
         if not files:
             raise RuntimeError(
                 f"For '{caller()}', there are no files in the folders {list(self._class_indexing)} "
@@ -149,15 +144,15 @@ class ImageFolderDataset(MappableDataset):
 def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     """Yield the files in the folder of a class; raise RuntimeError if a folder in it has some."""
     for path in folder.iterdir():
-        found = [path, *path.rglob("*")] if path.is_dir() else [path]
-        for file in found:
-            if file.is_file() and file.name.endswith(endings or ""):
-                if file is not path:
-                    raise RuntimeError(
-                        f"For '{caller()}', the images of a class must be in one folder, but "
-                        f"'{folder}' has '{file}' in a folder in it."
-                    )
-                yield path
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            if not file.is_file() or not file.name.endswith(endings or ""):
+                continue
+            if file is not path:
+                raise RuntimeError(
+                    f"For '{caller()}', the images of a class must be in one folder, but "
+                    f"'{folder}' has '{file}' in a folder in it."
+                )
+            yield path
 
 
 def _check_ending(ending: object) -> str:

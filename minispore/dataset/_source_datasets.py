@@ -179,6 +179,7 @@ class NumpySlicesDataset(MappableDataset):
         shard_id: The index of this process, from 0.
 
     Raises:
+        TypeError: If a list has strings among other values.
         ValueError: If columns differ in length, or arguments contradict one another.
 
     Examples:
@@ -245,7 +246,8 @@ class GeneratorDataset(MappableDataset):
         ValueError: If a source that is not map-style is to be sampled or sharded, or arguments
             contradict one another.
         RuntimeError: On iteration, if the source fails, or yields values that do not fit
-            `column_names` and `column_types`, or no row after an epoch with some.
+            `column_names` and `column_types`, or no row after an epoch with some, or an iterable
+            more or fewer rows than its length.
 
     Examples:
         >>> def squares():
