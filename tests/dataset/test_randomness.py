@@ -313,10 +313,14 @@ def test_no_two_draws_of_a_pipeline_share_random_numbers(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(EpochKey, "seed_sequence", record)
         data: ds.Dataset = numbers(16, shuffle).rename("x", "row")
+        of_splits: list[EpochKey] = []
         for number, kind in enumerate([*kinds, "map"]):
+            data.get_dataset_size()  # counts rows of epoch 0 if it must
+            used.clear()
             data = CHANGES[kind](data, number)
-        streams = [set(used)]  # of the splits, and of each epoch
-        assert len(streams[0]) == len(used)
+            of_splits += used
+        streams = [set(of_splits)]  # and those of each epoch
+        assert len(streams[0]) == len(of_splits)
         epochs: list[list[list[float]]] = []
         iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
         for _ in range(3):
