@@ -24,6 +24,7 @@ from minispore.dataset._node import (
     slice_rows,
     user_code_of,
 )
+from minispore.dataset._operations import with_deciding_blocks
 from minispore.dataset._sources import ObjectSource
 from minispore.utils.checks import as_tuple, check_int
 
@@ -200,20 +201,40 @@ class Padding:
             if largest is not None and shape is not None:
                 lengths = [largest] * rank
             target = [length if n is None else n for n, length in zip(wanted, lengths, strict=True)]
-            padded.append(tuple([_pad_to(piece, target, value) for piece in pieces]))
+            padded.append(
+                tuple([_pad_to(piece, target, _filling(value, piece, name)) for piece in pieces])
+            )
         return list(zip(*padded, strict=True))
 
 
-def _pad_to(rows: Array, shape: Sequence[int], value: object) -> Array:
+def _filling(value: object, rows: Array, column: str) -> Array:
+    """Return a padding value in the type of the rows.
+
+    Raises:
+        RuntimeError: If the type cannot hold it.
+    """
+    if value is None:
+        return np.zeros((), rows.dtype)
+    given = np.asarray(value)
+    if rows.dtype.kind in "US":
+        return given.astype(np.result_type(rows, given))
+    if given.dtype.kind in "biuf" and not given.ndim:
+        with np.errstate(invalid="ignore", over="ignore"):
+            filling = given.astype(rows.dtype)
+        rounded = rows.dtype.kind == "f" and bool(np.isfinite(filling) or not np.isfinite(given))
+        if rounded or filling == given:
+            return filling
+    raise RuntimeError(
+        f"For 'pad_info', the value of the column {column!r} must be one that {rows.dtype} can "
+        f"hold, but got {value!r}."
+    )
+
+
+def _pad_to(rows: Array, shape: Sequence[int], filling: Array) -> Array:
     """Return rows of another shape, cut off or filled with a value."""
     if rows.shape[1:] == (*shape,):
         return rows
-    if rows.dtype.kind in "US":
-        empty = rows.dtype.type() if value is None else value
-        result = np.full((len(rows), *shape), empty, np.result_type(rows, np.asarray(empty)))
-    else:
-        filling = np.asarray(0 if value is None else value).astype(rows.dtype)
-        result = np.full((len(rows), *shape), filling)
+    result = np.full((len(rows), *shape), filling, np.result_type(rows, filling))
     part = tuple([slice(min(n, old)) for n, old in zip(shape, rows.shape[1:], strict=True)])
     result[:, *part] = rows[:, *part]
     return result
@@ -246,10 +267,10 @@ class BucketBatch(Operation):
 
     def _batches(self, key: EpochKey, max_rows: int) -> Iterator[Block]:
         buckets: list[list[Block]] = [[] for _ in self.sizes]
-        for block in self.child.blocks(key.fold_in(), max_rows):
+        for block, deciding in with_deciding_blocks(self.child, key.fold_in(), max_rows):
             for i in range(length(block)):
                 row = slice_rows(block, i, i + 1)
-                number = bisect_right(self.boundaries, self._length(row))
+                number = bisect_right(self.boundaries, self._length(slice_rows(deciding, i, i + 1)))
                 # A copy: a view would keep its complete block alive.
                 buckets[number].append(tuple([value.copy() for value in row]))
                 if len(buckets[number]) == self.sizes[number]:

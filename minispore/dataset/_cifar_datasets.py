@@ -29,7 +29,8 @@ class Cifar10Dataset(LabelledImagesDataset):
 
     Args:
         dataset_dir: The folder.
-        usage: "train", "test", or "all" for both, train first; None for "all".
+        usage: "train", "test", or "all" for both, or the one that is there, train first; None for
+            "all".
         num_samples: The maximum number of rows of an epoch; None for all.
         num_parallel_workers: Accepted without effect: all work is done in the calling thread.
         shuffle: Whether each epoch has another random order; None for True.
@@ -47,8 +48,8 @@ class Cifar10Dataset(LabelledImagesDataset):
         >>> import numpy as np
         >>> folder = tempfile.TemporaryDirectory()
         >>> rows = np.zeros((5, 1 + 3 * 32 * 32), np.uint8)  # a label and an image in each row
-        >>> _ = pathlib.Path(folder.name, "data_batch_1.bin").write_bytes(rows.tobytes())
-        >>> data = Cifar10Dataset(folder.name, "train")
+        >>> _ = pathlib.Path(folder.name, "test_batch.bin").write_bytes(rows.tobytes())
+        >>> data = Cifar10Dataset(folder.name, "test")
         >>> data.get_dataset_size(), data.output_shapes()
         (5, [[32, 32, 3], []])
         >>> folder.cleanup()
@@ -63,13 +64,15 @@ class Cifar10Dataset(LabelledImagesDataset):
 
     def _find(self, folder: Path, usage: str) -> FileSource:
         names = {"train": self._train, "test": self._test}
-        wanted = sorted(names.get(usage, self._train + self._test))
-        paths = [folder / name for name in wanted if (folder / name).is_file()]
-        if not paths:
-            raise RuntimeError(
-                f"For '{caller()}', there is no '{wanted[0]}' in the folder '{folder}'. Unpack "
-                "the archive of the binary version in it."
-            )
+        parts = [names[usage]] if usage in names else list(names.values())
+        there = [part for part in parts if any((folder / name).is_file() for name in part)]
+        paths = sorted(folder / name for part in there or parts for name in part)
+        for path in paths:
+            if not path.is_file():
+                raise RuntimeError(
+                    f"For '{caller()}', there is no '{path.name}' in the folder '{folder}'. Unpack "
+                    "the archive of the binary version in it."
+                )
         row = len(self._classes) + np.prod(_IMAGE, dtype=int)
         rows: list[int] = []
         for path in paths:
@@ -89,7 +92,8 @@ class Cifar100Dataset(Cifar10Dataset):
 
     Args:
         dataset_dir: The folder.
-        usage: "train", "test", or "all" for both, test first; None for "all".
+        usage: "train", "test", or "all" for both, or the one that is there, test first; None for
+            "all".
         num_samples: The maximum number of rows of an epoch; None for all.
         num_parallel_workers: Accepted without effect: all work is done in the calling thread.
         shuffle: Whether each epoch has another random order; None for True.

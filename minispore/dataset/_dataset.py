@@ -209,7 +209,7 @@ class Dataset:
 
         Raises:
             RuntimeError: If there is no such column; on iteration, if rows differ in their number
-                of axes or their type.
+                of axes or their type, or a column's type cannot hold its padding value.
 
         Examples:
             >>> from minispore.dataset import GeneratorDataset
@@ -252,7 +252,8 @@ class Dataset:
 
         Raises:
             RuntimeError: If there is no such column; on iteration, if rows differ in their number
-                of axes or their type, or a row is too long for `pad_to_bucket_boundary`.
+                of axes or their type, or a column's type cannot hold its padding value, or a row is
+                too long for `pad_to_bucket_boundary`.
 
         Examples:
             >>> from minispore.dataset import GeneratorDataset
@@ -459,6 +460,9 @@ class Dataset:
         self, sizes: Sequence[int] | Sequence[float], randomize: bool = True
     ) -> "list[Dataset]":
         """Divide the dataset into parts that share no row, in any epoch.
+
+        Unless the rows of a source are divided, they keep one order; random transforms draw other
+        numbers in each epoch.
 
         Args:
             sizes: The number of rows of each part, or its fraction of all rows.
@@ -682,7 +686,7 @@ class Dataset:
 
     def _columns(self, names: object, argument: str) -> tuple[str, ...]:
         """Return column names as a tuple; raise RuntimeError unless the dataset has them all."""
-        chosen = as_names(names, argument)
+        chosen = as_names(names, argument, allow_empty="" in self._node.columns)
         for name in chosen:
             if name not in self._node.columns:
                 listed = ", ".join(map(repr, self._node.columns))
@@ -752,7 +756,7 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     return first.zip(others)
 
 
-def as_names(names: object, argument: str) -> tuple[str, ...]:
+def as_names(names: object, argument: str, allow_empty: bool = False) -> tuple[str, ...]:
     """Return one or several column names as a tuple.
 
     Raises:
@@ -763,7 +767,7 @@ def as_names(names: object, argument: str) -> tuple[str, ...]:
     listed = _as_tuple_of(str, names, argument)
     if not listed:
         raise ValueError(f"For '{caller()}', the argument '{argument}' must not be empty.")
-    if "" in listed or len(set(listed)) < len(listed):
+    if ("" in listed and not allow_empty) or len(set(listed)) < len(listed):
         raise value_error(names, argument, "hold different names, none empty")
     return listed
 

@@ -1,7 +1,7 @@
 """ImageFolderDataset: images in folders, one folder for each class."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -23,7 +23,8 @@ class ImageFolderDataset(MappableDataset):
     """Images in folders, one for each class: "image" of uint8, and "label" (), int32.
 
     An image is the bytes of its file, of shape (bytes,), or its pixels (height, width, 3) if
-    `decode` is set. Files are read when their rows are. Decoding needs the package `pillow`.
+    `decode` is set. Files are read when their rows are. Decoding needs the package `pillow`. A
+    folder without files is a class, too, unless its name begins with a dot.
 
     Args:
         dataset_dir: The folder with the classes' folders.
@@ -41,8 +42,9 @@ class ImageFolderDataset(MappableDataset):
 
     Raises:
         ValueError: If there is no such folder.
-        RuntimeError: If arguments contradict one another, or there are no files; on iteration, if a
-            file cannot be decoded.
+        RuntimeError: If arguments contradict one another, or there are no files, or a folder of
+            `class_indexing` is missing, or the folder of a class has another one with files; on
+            iteration, if a file cannot be decoded.
 
     Examples:
         >>> import pathlib, tempfile
@@ -82,20 +84,26 @@ class ImageFolderDataset(MappableDataset):
         folder = as_folder(dataset_dir)
         endings = tuple([_check_ending(extension) for extension in extensions or ()])
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, RuntimeError)
-        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        folders = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        found = {
+            name: sorted(_files(folder / name, endings))
+            for name in folders
+            if class_indexing is None or name in class_indexing
+        }
         if class_indexing is None:
-            class_indexing = {name: i for i, name in enumerate(names)}
+            classes = [name for name in folders if found[name] or not name.startswith(".")]
+            class_indexing = {name: i for i, name in enumerate(classes)}
         self._class_indexing = {
             name: check_int(label, "class_indexing", low=-(2**31), high=2**31 - 1)
             for name, label in class_indexing.items()
         }
-        files = [
-            (path, self._class_indexing[name])
-            for name in names
-            if name in self._class_indexing
-            for path in sorted((folder / name).iterdir())
-            if path.is_file() and path.name.endswith(endings or "")
-        ]
+        for name in self._class_indexing:
+            if name not in found:
+                raise RuntimeError(
+                    f"For '{caller()}', 'class_indexing' names {name!r}, but '{folder}' has only "
+                    f"the folders {folders}."
+                )
+        files = [(path, self._class_indexing[name]) for name in found for path in found[name]]
         if not files:
             raise RuntimeError(
                 f"For '{caller()}', there are no files in the folders {list(self._class_indexing)} "
@@ -131,6 +139,20 @@ class ImageFolderDataset(MappableDataset):
             >>> folder.cleanup()
         """
         return len(self._class_indexing)
+
+
+def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the files in the folder of a class; raise RuntimeError if a folder in it has some."""
+    for path in folder.iterdir():
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            if not file.is_file() or not file.name.endswith(endings or ""):
+                continue
+            if file is not path:
+                raise RuntimeError(
+                    f"For '{caller()}', the images of a class must be in one folder, but "
+                    f"'{folder}' has '{file}' in a folder in it."
+                )
+            yield path
 
 
 def _check_ending(ending: object) -> str:

@@ -22,11 +22,12 @@ class MnistDataset(LabelledImagesDataset):
 
     The files are MNIST's own, plain or gzipped: `train-images-idx3-ubyte`,
     `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, with or
-    without `.gz`.
+    without `.gz`, or with a dot before `idx`.
 
     Args:
         dataset_dir: The folder.
-        usage: "train", "test", or "all" for both, test first; None for "all".
+        usage: "train", "test", or "all" for both, or the one that is there, test first; None for
+            "all".
         num_samples: The maximum number of rows of an epoch; None for all.
         num_parallel_workers: Accepted without effect: all work is done in the calling thread.
         shuffle: Whether each epoch has another random order; None for True.
@@ -79,7 +80,8 @@ class FashionMnistDataset(MnistDataset):
 
     Args:
         dataset_dir: The folder.
-        usage: "train", "test", or "all" for both, test first; None for "all".
+        usage: "train", "test", or "all" for both, or the one that is there, test first; None for
+            "all".
         num_samples: The maximum number of rows of an epoch; None for all.
         num_parallel_workers: Accepted without effect: all work is done in the calling thread.
         shuffle: Whether each epoch has another random order; None for True.
@@ -106,7 +108,8 @@ class FashionMnistDataset(MnistDataset):
 
 
 def _find_file(folder: Path, name: str) -> Path | None:
-    paths = (folder / name, folder / f"{name}.gz")
+    names = (name, name.replace("-idx", ".idx"))
+    paths = (folder / f"{name}{ending}" for name in names for ending in ("", ".gz"))
     return next((path for path in paths if path.is_file()), None)
 
 

@@ -17,6 +17,9 @@ from minispore.common.seed import generator, get_dataset_seed, get_seed
 from minispore.engine.array import HostArray
 from minispore.utils.checks import as_tuple, caller, check_unmasked, describe_value
 
+# The bytes of strings that share a block, whatever their lengths.
+_SHORT_STRING = 4096
+
 Array = HostArray
 Block = tuple[Array, ...]
 Row = tuple[Array, ...]
@@ -49,20 +52,30 @@ class EpochKey:
         seeded: Whether a seed was set.
         number: The number of the epoch, from 0.
         path: The branches from the end of the pipeline to the node: each node has its own stream.
+        draws: The key of random transforms where a split has fixed the orders; None elsewhere.
     """
 
     seed: int
     seeded: bool
     number: int = 0
     path: tuple[int, ...] = ()
+    draws: "EpochKey | None" = None
 
     def fold_in(self, branch: int = 0) -> "EpochKey":
         """Return the key of the node's child number `branch`."""
-        return replace(self, path=(*self.path, branch))
+        draws = self.draws and self.draws.fold_in(branch)
+        return replace(self, path=(*self.path, branch), draws=draws)
 
     def with_number(self, number: int) -> "EpochKey":
         """Return the key of another epoch of the same node."""
         return replace(self, number=number)
+
+    def of_pass(self, number: int, passes: int) -> "EpochKey":
+        """Return the key of pass `number` of `passes` over the child; -1 for endlessly many."""
+        draws = self.draws and self.draws.of_pass(number, passes)
+        # Each epoch has a branch where its passes have no end, since numbers would overlap.
+        branch, first = (self.number, 0) if passes < 0 else (0, self.number * passes)
+        return replace(self, number=first + number, path=(*self.path, branch), draws=draws)
 
     def shared(self) -> "EpochKey":
         """Return a key that is equal in all processes, also where no seed was set."""
@@ -388,4 +401,13 @@ def type_name(array: Array) -> str:
 
 
 def _same_spec(a: Row, b: Row) -> bool:
-    return all(x.shape == y.shape and same_type(x, y) for x, y in zip(a, b, strict=True))
+    """Return whether rows can be in one block, in which strings take the room of the longest."""
+    return all(
+        x.shape == y.shape
+        and same_type(x, y)
+        and (
+            x.itemsize == y.itemsize
+            or max(x.itemsize, y.itemsize) <= max(_SHORT_STRING, 2 * min(x.itemsize, y.itemsize))
+        )
+        for x, y in zip(a, b, strict=True)
+    )

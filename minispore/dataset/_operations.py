@@ -48,6 +48,8 @@ Function = Callable[..., object]
 
 # Random numbers that `Shuffle` draws at once.
 _DRAWS = 1024
+# The branch of the key of a split, which no child of a node has.
+_SPLIT = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ class Skip(Operation):
     count: int
 
     def size(self) -> int:
-        """Return the size of the child less `count`, at least 0."""
-        return max(0, self.child.size() - self.count)
+        """Return the size of the child, less `count` unless it is endless."""
+        return max(0, self.child.size() - (0 if self.child.endless else self.count))
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the rows from number `count` on."""
@@ -119,9 +121,8 @@ class Repeat(Operation):
         if start and not self.child.endless:
             done, within = divmod(start, max(1, self.child.size()))
         for i in count(done) if self.count < 0 else range(done, self.count):
-            inner = key.with_number(key.number * max(1, self.count) + i).fold_in()
             empty = True
-            for block in self.child.blocks(inner, max_rows, within):
+            for block in self.child.blocks(key.of_pass(i, self.count), max_rows, within):
                 empty = False
                 yield block
             if empty and not within:
@@ -168,14 +169,17 @@ def _random_slots(rng: "np.random.Generator", size: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class FixedOrder(Operation):
-    """The child's rows in the order of one epoch, in every epoch."""
+    """The child's rows in the order of one epoch, in every epoch; random transforms differ."""
 
     epoch: EpochKey
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
-        """Yield the rows of the fixed epoch."""
-        del key
-        return self.child.blocks(self.epoch, max_rows, start)
+        """Yield the rows in the order of the fixed epoch."""
+        return self.child.blocks(self.key_of(key), max_rows, start)
+
+    def key_of(self, key: EpochKey) -> EpochKey:
+        """Return the key of the child: orders of the fixed epoch, draws of this one."""
+        return replace(self.epoch, draws=(key.draws or key).fold_in())
 
 
 @dataclass(frozen=True)
@@ -216,8 +220,8 @@ class Filter(Operation):
 
     def _passing(self, key: EpochKey, max_rows: int) -> Iterator[Block]:
         indices = [self.child.columns.index(name) for name in self.inputs]
-        for block in self.child.blocks(key.fold_in(), max_rows):
-            inputs = tuple([block[index] for index in indices])
+        for block, deciding in with_deciding_blocks(self.child, key.fold_in(), max_rows):
+            inputs = tuple([deciding[index] for index in indices])
             passes = np.array([self._passes(row) for row in rows_of(inputs)], np.bool_)
             if passes.any():
                 yield block if passes.all() else tuple([column[passes] for column in block])
@@ -261,17 +265,39 @@ class Zip(Node):
         streams = [
             child.blocks(key.fold_in(i), max_rows, start) for i, child in enumerate(self.children)
         ]
-        pending: list[Block | None] = [None] * len(streams)
-        while True:
-            for i, stream in enumerate(streams):
+        for blocks in _aligned(streams):
+            yield tuple([column for block in blocks for column in block])
+
+
+def _aligned(streams: Sequence[Iterator[Block]]) -> Iterator[list[Block]]:
+    """Yield one block of each stream, all of the same rows, while every stream has some."""
+    pending: list[Block | None] = [None] * len(streams)
+    while True:
+        for i, stream in enumerate(streams):
+            if pending[i] is None:
+                pending[i] = next(stream, None)
                 if pending[i] is None:
-                    pending[i] = next(stream, None)
-                    if pending[i] is None:
-                        return
-            ready = [block for block in pending if block is not None]
-            rows = min(length(block) for block in ready)
-            yield tuple([column for block in ready for column in slice_rows(block, 0, rows)])
-            pending = [slice_rows(block, rows) if length(block) > rows else None for block in ready]
+                    return
+        ready = [block for block in pending if block is not None]
+        rows = min(length(block) for block in ready)
+        yield [slice_rows(block, 0, rows) for block in ready]
+        pending = [slice_rows(block, rows) if length(block) > rows else None for block in ready]
+
+
+def with_deciding_blocks(node: Node, key: EpochKey, max_rows: int) -> Iterator[tuple[Block, Block]]:
+    """Yield the blocks of a node, and with each the one whose values decide on its rows.
+
+    They differ after a random transform before a split: its numbers are other ones in each epoch,
+    but must not move rows from one part to another.
+    """
+    drawing = (inner.functions for inner in nodes_of(node) if isinstance(inner, Map))
+    if key.draws and any(isinstance(f, RandomTransform) for part in drawing for f in part):
+        deciding = node.blocks(replace(key, draws=None), max_rows)
+        for block, decides in _aligned([node.blocks(key, max_rows), deciding]):
+            yield block, decides
+        return
+    for block in node.blocks(key, max_rows):
+        yield block, block
 
 
 @dataclass(frozen=True)
@@ -352,7 +378,7 @@ class Map(Operation):
         blocks = self.child.blocks(key.fold_in(), max_rows, start)
         shard, shards = _shard_of(self.child)
         draws = [
-            _draws_by_row(key.fold_in(i + 1), function.draws, start, shard, shards)
+            _draws_by_row((key.draws or key).fold_in(i + 1), function.draws, start, shard, shards)
             if isinstance(function, RandomTransform)
             else None
             for i, function in enumerate(self.functions)
@@ -447,16 +473,17 @@ Step = Transform | RowStep
 def _source_index(node: Node, key: EpochKey, row: int) -> int | None:
     """Return the index in the source of a row of `node`; None where rows are chosen or combined."""
     while isinstance(node, Operation):
+        inner = key.fold_in()
         match node:
             case Take() | Rename() | Project() | Map():
                 pass
             case Skip():
                 row += node.count
             case FixedOrder():
-                return _source_index(node.child, node.epoch, row)
+                inner = node.key_of(key)
             case Repeat() if not node.child.endless:
                 done, row = divmod(row, max(1, node.child.size()))
-                key = key.with_number(key.number * max(1, node.count) + done)
+                inner = key.of_pass(done, node.count)
             case Shuffle() if not node.child.endless:
                 numbers = ArraySource((np.arange(node.child.size()),))
                 child = MapStyleNode(("row",), numbers, SequentialSampler())
@@ -464,7 +491,7 @@ def _source_index(node: Node, key: EpochKey, row: int) -> int | None:
                 row = int(shuffled)
             case _:
                 return None
-        node, key = node.child, key.fold_in()
+        node, key = node.child, inner
     if isinstance(node, MapStyleNode) and not isinstance(node.sampler, IterSampler):
         return int(node.indices(key)[row])
     return row if isinstance(node, IterableNode) else None
@@ -572,7 +599,9 @@ def split_node(
     """
     counts = _part_sizes(rows, sizes)
     starts = list(accumulate(counts, initial=0))[:-1]
-    key = initial_key()
+    # Operations on the parts, and splits of them, must not share its random numbers.
+    before = sum(isinstance(inner, FixedOrder) or _is_subset(inner) for inner in nodes_of(node))
+    key = initial_key().fold_in(_SPLIT).fold_in(rows).fold_in(before)
     if isinstance(node, MapStyleNode):
         indices = node.indices(key)
         if randomize:
@@ -584,6 +613,10 @@ def split_node(
         ]
     fixed = FixedOrder(Shuffle(node, max(rows, 1)) if randomize else node, key)
     return [Take(Skip(fixed, start), size) for start, size in zip(starts, counts, strict=True)]
+
+
+def _is_subset(node: Node) -> bool:
+    return isinstance(node, MapStyleNode) and isinstance(node.sampler, SubsetSampler)
 
 
 def _part_sizes(rows: int, sizes: Sequence[int] | Sequence[float]) -> list[int]:

@@ -22,6 +22,7 @@ from minispore.dataset._sources import (
     IterableNode,
     MapStyleNode,
     ObjectSource,
+    TextColumn,
     as_row,
 )
 from minispore.dataset.iterators import arrays
@@ -35,11 +36,13 @@ from minispore.dataset.samplers import (
 )
 from minispore.utils.arrays import AnyArray, IndexArray
 from minispore.utils.checks import (
+    as_items,
     as_tuple,
     caller,
     check_int,
     check_one_of,
     check_type,
+    describe_value,
     is_dict,
     is_iterable,
     is_sequence,
@@ -176,6 +179,7 @@ class NumpySlicesDataset(MappableDataset):
         shard_id: The index of this process, from 0.
 
     Raises:
+        TypeError: If a list has strings among other values.
         ValueError: If columns differ in length, or arguments contradict one another.
 
     Examples:
@@ -242,7 +246,8 @@ class GeneratorDataset(MappableDataset):
         ValueError: If a source that is not map-style is to be sampled or sharded, or arguments
             contradict one another.
         RuntimeError: On iteration, if the source fails, or yields values that do not fit
-            `column_names` and `column_types`, or no row after an epoch with some.
+            `column_names` and `column_types`, or no row after an epoch with some, or an iterable
+            more or fewer rows than its length.
 
     Examples:
         >>> def squares():
@@ -310,7 +315,7 @@ class GeneratorDataset(MappableDataset):
         super().__init__(IterableNode(names, _as_restartable(source), convert, num_samples, size))
 
 
-def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+def _columns(data: object) -> tuple[tuple[Array | TextColumn, ...], tuple[str, ...]]:
     """Return the arrays in the argument `data`, and their default names."""
     check_type(data, (list, tuple, dict, np.ndarray), "data")
     keys: tuple[str, ...] = ()
@@ -333,10 +338,18 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
 
 
-def _as_column(values: object, subject: str) -> Array:
-    """Return a column as an array, of objects if it is a list of dictionaries."""
+def _as_column(values: object, subject: str) -> Array | TextColumn:
+    """Return a column as an array, of objects if it is a list of dictionaries, or as texts."""
     if is_sequence(values) and values and all(isinstance(value, dict) for value in values):
         return np.array(values, np.object_)
+    items = as_items(values) or ()
+    texts = [item for item in items if isinstance(item, str)]
+    if texts and len(texts) < len(items):
+        raise TypeError(
+            f"{subject} must have no strings among other values, but got {describe_value(values)}."
+        )
+    if texts:
+        return TextColumn(texts)
     return as_element(values, subject)
 
 

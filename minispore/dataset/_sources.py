@@ -1,10 +1,11 @@
 """Source nodes: map-style, with rows by index, and iterable-style."""
 
+from array import array as number_array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import getitem
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,8 +22,11 @@ from minispore.dataset._node import (
 )
 from minispore.dataset._workers import WorkerPool
 from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
-from minispore.utils.arrays import IndexArray
+from minispore.utils.arrays import IndexArray, Int64Array, UInt8Array
 from minispore.utils.checks import as_tuple, is_dict
+
+# The most characters of a column in a block, for each of which numpy has 4 bytes.
+_MAX_CHARACTERS: Final = 2**20
 
 
 @runtime_checkable
@@ -94,19 +98,65 @@ class MapStyleNode(NamedColumns):
             yield from blocks
 
 
+class TextColumn:
+    """Strings in the memory of their UTF-8; an array has for each the room of the longest.
+
+    Args:
+        texts: The first strings.
+    """
+
+    ndim: Final = 1
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._content = bytearray()
+        self._ends = number_array("q", [0])
+        self.extend(texts)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def extend(self, texts: Iterable[str]) -> None:
+        """Append strings."""
+        for text in texts:
+            self._content += text.encode("utf-8", "surrogatepass")
+            self._ends.append(len(self._content))
+
+    @property
+    def memory(self) -> tuple[UInt8Array, Int64Array]:
+        """The UTF-8 of all strings, and where in it each one ends, after a 0."""
+        return np.frombuffer(self._content, np.uint8), np.frombuffer(self._ends, np.int64)
+
+    def lengths(self, indices: IndexArray) -> Int64Array:
+        """Return the number of bytes of the strings with these indices."""
+        _, ends = self.memory
+        return ends[indices + 1] - ends[indices]
+
+    def take(self, indices: IndexArray, axis: int = 0) -> Array:
+        """Return the strings with these indices as an array."""
+        del axis
+        ends, content = self.memory[1], memoryview(self._content)
+        pairs = zip(ends[indices].tolist(), ends[indices + 1].tolist(), strict=True)
+        return np.array([str(content[i:j], "utf-8", "surrogatepass") for i, j in pairs], np.str_)
+
+
 @dataclass(frozen=True)
 class ArraySource:
     """Columns in memory."""
 
-    arrays: tuple[Array, ...]
+    arrays: tuple[Array | TextColumn, ...]
 
     def count(self) -> int:
         """Return the number of rows."""
         return len(self.arrays[0])
 
     def rows(self, indices: IndexArray) -> Iterable[Block]:
-        """Return the rows with these indices, copied."""
-        yield tuple([array.take(indices, axis=0) for array in self.arrays])
+        """Return the rows with these indices, copied; several blocks if strings are long."""
+        texts = [column for column in self.arrays if isinstance(column, TextColumn)]
+        longest = max([1, *(int(column.lengths(indices).max(initial=1)) for column in texts)])
+        count = max(1, _MAX_CHARACTERS // longest)
+        for i in range(0, len(indices), count):
+            part = indices[i : i + count]
+            yield tuple([column.take(part, axis=0) for column in self.arrays])
 
 
 @dataclass(frozen=True)
@@ -198,6 +248,11 @@ class IterableNode(NamedColumns):
                 yield (value,)
         except Exception as error:
             raise user_code_error(self.start, error, row) from error
+        if self.known_size is not None and row != self.known_size:
+            raise RuntimeError(
+                f"For 'GeneratorDataset', the 'source' has the length {self.known_size}, but "
+                f"yielded {row} rows."
+            )
         if not row and self.has_yielded:
             raise RuntimeError(
                 "For 'GeneratorDataset', the 'source' yielded rows in an earlier epoch but none in "

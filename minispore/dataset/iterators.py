@@ -28,7 +28,7 @@ from minispore.dataset._node import (
     user_code_of,
 )
 from minispore.dataset._operations import instantiate
-from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
+from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource, TextColumn
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
 from minispore.utils.arrays import IndexArray
@@ -292,7 +292,10 @@ def code_and_data(node: Node) -> dict[str, object]:
             elif isinstance(value, ObjectSource):
                 items[f"{i}.source"] = value.source
             elif isinstance(value, ArraySource):
-                items[f"{i}.rows"] = value.arrays
+                items[f"{i}.rows"] = [
+                    column.memory if isinstance(column, TextColumn) else column
+                    for column in value.arrays
+                ]
             elif isinstance(value, MapStyleSource):
                 items[f"{i}.rows"] = list(value.rows(sample_indices(value.count())))
             elif not _format_setting(value):

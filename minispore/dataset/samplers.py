@@ -241,7 +241,8 @@ class WeightedRandomSampler(BuiltinSampler):
             raise value_error(
                 weights, "weights", "be finite numbers, none negative and one above zero"
             )
-        self.weights: Float64Array = array / array.sum()
+        scaled = np.ldexp(array, -np.frexp(array.max())[1])  # exactly, so that the sum is finite
+        self.weights: Float64Array = scaled / scaled.sum()
         self.replacement = replacement
 
     def epoch_indices(self, count: int, key: EpochKey) -> IndexArray:
@@ -312,9 +313,13 @@ class PKSampler(BuiltinSampler):
         classes = np.unique(labels)
         if self.shuffle:
             classes = rng.permutation(classes)
-        drawn = [rng.choice(np.flatnonzero(labels == class_), self.num_val) for class_ in classes]
-        indices = np.concatenate([*drawn, np.empty(0, np.intp)])
-        return indices[: self._max_samples(len(indices))]
+        left = self._max_samples(self.num_val * len(classes))
+        indices = [np.empty(0, np.intp)]
+        for class_ in classes:
+            count = min(self.num_val, left)
+            indices.append(rng.choice(np.flatnonzero(labels == class_), count))
+            left -= count
+        return np.concatenate(indices)
 
 
 class DistributedSampler(BuiltinSampler):

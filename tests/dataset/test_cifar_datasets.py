@@ -8,7 +8,7 @@ import pytest
 
 from minispore.dataset import Cifar10Dataset, Cifar100Dataset, Dataset, _cifar_datasets
 
-TRAIN, TEST = [0, 1, 2, 3], [8, 9]
+TRAIN, TEST = [0, 1, 2, 3, 4], [8, 9]
 
 
 def write_rows(path: Path, labels: list[int], count: int) -> npt.NDArray[np.uint8]:
@@ -22,8 +22,8 @@ def write_rows(path: Path, labels: list[int], count: int) -> npt.NDArray[np.uint
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for i in (1, 2):
-        write_rows(tmp_path / f"data_batch_{i}.bin", TRAIN[2 * i - 2 : 2 * i], 1)
+    for i in range(1, 6):
+        write_rows(tmp_path / f"data_batch_{i}.bin", TRAIN[i - 1 : i], 1)
     for name, labels, count in (("test_batch", TEST, 1), ("train", TRAIN, 2), ("test", TEST, 2)):
         write_rows(tmp_path / f"{name}.bin", labels, count)
     return tmp_path
@@ -46,7 +46,7 @@ def test_columns_types_and_shapes_equal_mindspores(folder: Path) -> None:
     assert hundred.get_col_names() == ["image", "coarse_label", "fine_label"]
     assert ten.output_shapes() == [[32, 32, 3], []]
     assert hundred.output_types() == [np.uint8, np.uint32, np.uint32]
-    assert len(ten) == len(hundred) == 6
+    assert len(ten) == len(hundred) == 7
 
 
 def test_images_have_their_channels_last(folder: Path) -> None:
@@ -76,7 +76,7 @@ def test_missing_and_damaged_files_are_named(folder: Path, monkeypatch: pytest.M
     with pytest.raises(RuntimeError, match="from 0 to 19, but label number 2 is 21"):
         labels(Cifar100Dataset(folder, "test"))
     dataset = Cifar10Dataset(folder, "train")
-    write_rows(folder / "data_batch_2.bin", [1], 1)
+    write_rows(folder / "data_batch_2.bin", [1, 1], 1)
     with pytest.raises(RuntimeError, match="data_batch_2.bin' changed while it was read"):
         labels(dataset)
     test.unlink()

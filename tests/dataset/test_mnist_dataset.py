@@ -75,6 +75,15 @@ def test_usage_samples_and_shards_select_rows_with_those_of_test_first(
     assert parts[0][0][0][0, 0, 0] == expected[0]
 
 
+@pytest.mark.parametrize("usage", ["train", "test", None])
+def test_names_may_have_a_dot(folder: Path, usage: str | None) -> None:
+    """As unpacked by some programs: train-images.idx3-ubyte."""
+    expected = first_pixels(MnistDataset(folder, usage, shuffle=False))
+    for path in [*folder.iterdir()]:
+        path.rename(folder / path.name.replace("-idx", ".idx"))
+    assert first_pixels(MnistDataset(folder, usage, shuffle=False)) == expected != []
+
+
 def test_errors_name_the_subclass(folder: Path) -> None:
     (folder / "train-labels-idx1-ubyte").unlink()
     with pytest.raises(RuntimeError, match="^For 'FashionMnistDataset', .* but not their labels"):

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 import minispore
 import minispore.dataset as ds
+from minispore.dataset._node import EpochKey
+from minispore.dataset.samplers import BuiltinSampler
 from tests.helpers.dataset_rows import numbers, rows
+from tests.helpers.memory import peak_of
 
 NAMES = st.lists(st.sampled_from("abcxy"), min_size=1, max_size=3, unique=True)
 INPUTS = st.permutations("abc").flatmap(
@@ -312,3 +315,95 @@ def test_errors_name_the_row_in_worker_processes_as_well(workers: int | None) ->
         assert all(note.startswith("In a worker process:\n  File") for note in notes)
         assert all(note.count("\n  File ") == 1 for note in notes)
         assert bool(notes) == parallel
+
+
+DTYPES = ["?", "i1", "u1", "i2", "i4", "i8", "f2", "f4", "f8"]
+
+
+@given(
+    dtype=st.sampled_from(DTYPES),
+    value=st.integers(-(2**33), 2**33) | st.integers(-300, 300) | st.floats(),
+)
+@example("i1", 200)
+@example("u1", -1)
+@example("i4", 2.5)
+@example("f2", 1e5)
+def test_padding_value_that_the_type_cannot_hold_is_refused(dtype: str, value: float) -> None:
+    data = ds.NumpySlicesDataset({"x": np.zeros((1, 1), dtype)}, shuffle=False)
+    padded = data.padded_batch(1, pad_info={"x": ([2], value)})
+    with np.errstate(all="ignore"):
+        held = np.array(value).astype(dtype)
+    rounds = dtype[0] == "f" and np.isfinite(held) == np.isfinite(value)
+    if rounds or held.item() == value:
+        np.testing.assert_array_equal(rows(padded), [[[[0, held.item()]]]])
+    else:
+        with pytest.raises(RuntimeError, match="value of the column 'x' must be one that"):
+            rows(padded)
+
+
+MOST = 2**31 - 1
+
+
+def chosen(sampler: BuiltinSampler) -> ds.Dataset:
+    return ds.NumpySlicesDataset([0, 1, 2], "a", sampler=sampler)
+
+
+# Valid arguments of extreme size, and the rows that they give; a set if their order is random.
+EXTREMES: dict[str, tuple[Callable[[], ds.Dataset], object]] = {
+    "shuffle": (lambda: numbers(3).shuffle(MOST), {0, 1, 2}),
+    "batch": (lambda: numbers(3).batch(2**62), [[0, 1, 2]]),
+    "batch of a map": (lambda: numbers(3).map(lambda x: x).batch(2**62), [[0, 1, 2]]),
+    "padded_batch": (lambda: numbers(3).padded_batch(2**62, pad_info={}), [[0, 1, 2]]),
+    "buckets": (
+        lambda: numbers(3).bucket_batch_by_length(["a"], [2**62], [2**62] * 2, lambda x: int(x)),
+        [[0, 1, 2]],
+    ),
+    "repeat": (lambda: numbers(3).repeat(MOST).repeat(MOST).take(4), [0, 1, 2, 0]),
+    "skip in a repeat": (lambda: numbers(3).repeat(MOST).skip(3 * MOST - 1), [2]),
+    "skip in an endless repeat": (lambda: numbers(3).repeat().skip(2**62).take(2), [1, 2]),
+    "take": (lambda: numbers(3).take(MOST), [0, 1, 2]),
+    "skip": (lambda: numbers(3).skip(2**62), []),
+    "num_samples": (
+        lambda: ds.NumpySlicesDataset([0, 1, 2], "a", 2**62, shuffle=False), [0, 1, 2]
+    ),
+    "num_samples of an iterable": (
+        lambda: ds.GeneratorDataset(lambda: iter(range(3)), "a", num_samples=2**62), [0, 1, 2]
+    ),
+    "shards": (lambda: chosen(ds.DistributedSampler(2**62, 1, shuffle=False)), [1]),
+    "offset": (
+        lambda: chosen(ds.DistributedSampler(2**62, 1, shuffle=False, offset=2**62 - 1)), [2]
+    ),
+    "SequentialSampler": (lambda: chosen(ds.SequentialSampler(2, 2**62)), [2]),
+    "SubsetSampler": (lambda: chosen(ds.SubsetSampler([2], 2**62)), [2]),
+    "large weights": (
+        lambda: chosen(ds.WeightedRandomSampler([1.7e308] * 3, 2**62, replacement=False)), {0, 1, 2}
+    ),
+    "small weights": (
+        lambda: chosen(ds.WeightedRandomSampler([0, 5e-324, 5e-324], replacement=False)), {1, 2}
+    ),
+    "weights of integers": (
+        lambda: chosen(ds.WeightedRandomSampler([2**1023, 0, 2**1023], replacement=False)), {0, 2}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", EXTREMES)
+def test_extreme_arguments_are_valid_and_take_little_memory(kind: str) -> None:
+    make, expected = EXTREMES[kind]
+
+    def read() -> None:
+        data = make()
+        values = [row[0] for row in rows(data)]
+        assert len(values) == data.get_dataset_size()
+        assert (set(values) if isinstance(expected, set) else values) == expected
+
+    assert peak_of(read) < 2**21
+
+
+def test_rows_per_class_beyond_num_samples_are_not_drawn() -> None:
+    labels = np.array([3, 1, 3])
+    key = EpochKey(1, seeded=True)
+    few = ds.PKSampler(4).indices_by_label(labels, key)
+    assert few[:3].tolist() == ds.PKSampler(4, num_samples=3).indices_by_label(labels, key).tolist()
+    most = ds.PKSampler(MOST, num_samples=3)
+    assert peak_of(lambda: most.indices_by_label(labels, key)) < 2**20

@@ -24,6 +24,7 @@ from minispore.dataset._node import EpochKey, rows_of
 from minispore.dataset.idx import write_idx
 from minispore.dataset.samplers import BuiltinSampler
 from minispore.dataset.transforms import RandomTransform
+from minispore.utils.arrays import Float64Array
 from tests.helpers.randomness import assert_frequencies, uniform
 
 Order = tuple[int, ...]
@@ -70,6 +71,10 @@ SHUFFLED: dict[str, Make] = {
     "filtered source": lambda count: numbers(count + 1, True).filter(lambda x: x < count),
     "repeat": lambda count: numbers(count, True).repeat(2).take(count),
     "second repetition": lambda count: numbers(count, True).repeat(2).skip(count),
+    "first pass of an endless repeat": lambda count: numbers(count, True).repeat().take(count),
+    "second pass of an endless repeat": lambda count: (
+        numbers(count, True).repeat().take(2 * count).skip(count)
+    ),
     "second of two joined": lambda count: (numbers(1) + numbers(count, True)).skip(1),
 }  # fmt: skip
 
@@ -127,9 +132,10 @@ def test_shuffles_of_one_epoch_are_independent(kind: str) -> None:
     assert_frequencies(draws, uniform(orders))
 
 
-def test_epochs_of_a_repeat_share_no_order() -> None:
+@pytest.mark.parametrize("count", [2, None])
+def test_epochs_of_a_repeat_share_no_order(count: int | None) -> None:
     """Repetition 1 of epoch 0 differs from repetition 0 of epoch 1."""
-    twice = numbers(20, True).repeat(2)
+    twice = numbers(20, True).repeat(count).take(40)
     rows = [row for epoch in range(3) for row in order(twice, 3, epoch)]
     assert len({tuple(rows[i : i + 20]) for i in range(0, 120, 20)}) == 6
 
@@ -249,6 +255,140 @@ def test_randomized_split_draws_every_part_equally_often(indexed: bool) -> None:
         (0, 1),
         (2, 3),
     ]
+
+
+# The branch of the keys of a split.
+SPLIT = 2**32 - 1
+
+
+class Draw(RandomTransform):
+    """Appends the random number of a row, which no other row of any epoch may have."""
+
+    def transform(self, uniforms: Float64Array, *values: object) -> object:
+        """Return the values and the number."""
+        return (*values, float(uniforms[0]))
+
+
+CHANGES: dict[str, Callable[[ds.Dataset, int], ds.Dataset]] = {
+    "map": lambda data, number: data.map(Draw(), "row", ["row", f"drawn_{number}"]),
+    "shuffle": lambda data, _: data.shuffle(64),
+    "repeat": lambda data, _: data.repeat(2).take(20),
+    "endless repeat": lambda data, _: data.repeat().take(20),
+    "split": lambda data, _: data.split([0.5, 0.5])[1],
+    "split in order": lambda data, _: data.split([0.25, 0.75], randomize=False)[1],
+    "filter": lambda data, _: data.filter(lambda x: x != 3, "row"),
+    "concat": lambda data, _: data + data,
+    "zip": lambda data, number: data.zip(
+        data.rename(data.get_col_names(), [f"{name}_{number}" for name in data.get_col_names()])
+    ),
+}
+
+
+@given(
+    shuffle=st.booleans(),
+    kinds=st.lists(st.sampled_from(list(CHANGES)), max_size=4),
+    seed=st.integers(1, 2**32 - 1),  # sizes are counted with the seed 0
+    taken=st.integers(0, 9),
+)
+@example(shuffle=True, kinds=["endless repeat"], seed=1, taken=5)
+@example(shuffle=True, kinds=["endless repeat", "endless repeat"], seed=1, taken=5)
+@example(shuffle=False, kinds=["map", "split in order"], seed=1, taken=5)
+@example(shuffle=False, kinds=["map", "filter", "split"], seed=1, taken=5)
+@example(shuffle=False, kinds=["split", "shuffle"], seed=1, taken=5)
+@example(shuffle=False, kinds=["split", "split"], seed=1, taken=5)
+@example(shuffle=True, kinds=["map", "split", "map", "split"], seed=1, taken=5)
+def test_no_two_draws_of_a_pipeline_share_random_numbers(
+    shuffle: bool, kinds: list[str], seed: int, taken: int
+) -> None:
+    """Those of epochs, passes of a repeat, operations, parts of a split, columns and rows."""
+    used: list[EpochKey] = []
+    seed_sequence = EpochKey.seed_sequence
+
+    def record(key: EpochKey) -> np.random.SeedSequence:
+        if key.seed == seed:
+            used.append(EpochKey(key.seed, key.seeded, key.number, key.path))
+        return seed_sequence(key)
+
+    ds.config.set_seed(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EpochKey, "seed_sequence", record)
+        data: ds.Dataset = numbers(16, shuffle).rename("x", "row")
+        of_splits: list[EpochKey] = []
+        for number, kind in enumerate([*kinds, "map"]):
+            data.get_dataset_size()  # counts rows of epoch 0 if it must
+            used.clear()
+            data = CHANGES[kind](data, number)
+            of_splits += used
+        streams = [set(of_splits)]  # and those of each epoch
+        assert len(streams[0]) == len(of_splits)
+        epochs: list[list[list[float]]] = []
+        iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+        for _ in range(3):
+            used.clear()
+            epochs.append([[x.item() for x in row] for row in iterator])
+            streams.append(set(used))
+            drawn_keys = [key for key in used if SPLIT not in key.path]
+            assert len(set(drawn_keys)) == len(drawn_keys)
+    # A split has fixed the orders before it, and nothing else is drawn twice.
+    shared = (one & other for one, other in combinations(streams, 2))
+    assert all(SPLIT in key.path for keys in shared for key in keys)
+    drawn = [x for rows in epochs for row in rows for x in row if x % 1]
+    assert len(set(drawn)) == len(drawn) > 0
+    iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    assert [[x.item() for x in row] for row in iterator] == epochs[0]
+    assert all(next(iterator, None) for _ in range(min(taken, len(epochs[1]))))
+    resumed = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    resumed.load_state_dict(iterator.state_dict())
+    rest = [[[x.item() for x in row] for row in resumed] for _ in range(2)]
+    assert rest == [epochs[1][taken:], epochs[2]]
+
+
+@pytest.mark.parametrize("kind", ["filter", "buckets"])
+def test_draws_before_a_split_move_no_row_to_another_part(kind: str) -> None:
+    """They are others in each epoch, also where they decide which rows there are."""
+    ds.config.set_seed(3)
+    rows = numbers(40, True).map(Draw(), "x", ["x", "drawn"])
+    if kind == "filter":
+        rows = rows.filter(lambda drawn: drawn < 0.5, "drawn").batch(1)
+    else:
+        rows = rows.bucket_batch_by_length(["drawn"], [1], [3, 3], lambda drawn: 2 * drawn)
+    count = rows.get_dataset_size()
+    parts = rows.split([count // 2, count - count // 2])
+    iterators = [part.create_tuple_iterator(output_numpy=True) for part in parts]
+    kept: list[list[int]] = []
+    drawn: list[float] = []
+    for _ in range(3):
+        for rows_of_part in iterators:
+            listed = list(rows_of_part)
+            kept.append([int(x) for row, _ in listed for x in row])
+            drawn += [float(x) for _, row in listed for x in row]
+    assert kept[:2] == kept[2:4] == kept[4:]
+    assert not set(kept[0]) & set(kept[1])
+    assert len(set(drawn)) == len(drawn)
+
+
+DIVIDED: dict[str, Callable[[], ds.Dataset]] = {
+    "shuffled source": lambda: numbers(4, True).split([2, 2])[0],
+    "shuffled source, in order": lambda: numbers(4, True).split([2, 2], randomize=False)[1],
+    "shuffled source, batched": lambda: numbers(4, True).split([2, 2])[0].batch(1),
+    "shuffled afterwards": lambda: numbers(4).split([2, 2])[1].shuffle(2),
+    "shuffled afterwards, batched": lambda: numbers(4).split([2, 2])[1].shuffle(2).batch(1),
+    "all rows": lambda: numbers(4).split([4])[0].shuffle(4).batch(1).take(2),
+    "all rows, in order": lambda: numbers(4, True).split([4], randomize=False)[0].take(2),
+    "divided twice": lambda: numbers(5).split([4, 1])[0].split([2, 2])[0].batch(1),
+    "mapped": lambda: numbers(4, True).map(lambda x: x).split([2, 2])[0].shuffle(2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DIVIDED)
+def test_orders_of_the_parts_of_a_split_are_equally_frequent(kind: str) -> None:
+    def first_rows(seed: int) -> Order:
+        ms.set_seed(seed)
+        iterator = DIVIDED[kind]().create_tuple_iterator(num_epochs=1, output_numpy=True)
+        return tuple(int(x.item()) for (x,) in iterator)
+
+    rows = range(5 if kind == "divided twice" else 4)
+    assert_frequencies(map(first_rows, range(500)), uniform(permutations(rows, 2)))
 
 
 @pytest.mark.parametrize("randomize", [True, False])

@@ -1,21 +1,26 @@
 """Datasets of arrays and of Python objects: columns, rows by index, restarts and errors."""
 
-from collections.abc import Callable, Iterator
+import csv
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minispore.dataset as ds
 from minispore import Tensor
 from minispore.dataset._node import Array
+from minispore.dataset.idx import write_idx
 from minispore.utils.checks import as_tuple
 from tests.helpers.dataset_rows import order, rows
+from tests.helpers.memory import peak_of
 
 COLUMNS = st.integers(1, 4).flatmap(
     lambda count: st.lists(
@@ -48,6 +53,160 @@ def test_slices_of_an_array_list_tuple_or_dictionary(
     assert rows(dataset) == expected
     for i in range(-len(dataset), len(dataset)):
         assert [value.tolist() for value in dataset[i]] == expected[i]
+
+
+def csv_of(texts: list[str]) -> ds.Dataset:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "texts.csv")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([text] for text in ["x", *texts])
+        return ds.CSVDataset(path, shuffle=False)
+
+
+OF_TEXTS: dict[str, Callable[[list[str]], ds.Dataset]] = {
+    "CSV": csv_of,
+    "list": lambda texts: ds.NumpySlicesDataset(texts, "x", shuffle=False),
+    "tuple in a dictionary": lambda texts: ds.NumpySlicesDataset(
+        {"x": tuple(texts)}, shuffle=False
+    ),
+    "object": lambda texts: ds.GeneratorDataset(texts, "x", shuffle=False),
+    "iterable": lambda texts: ds.GeneratorDataset(lambda: iter(texts), "x"),
+}
+CHANGES: dict[str, Callable[[ds.Dataset], ds.Dataset]] = {
+    "nothing": lambda data: data,
+    "filter": lambda data: data.filter(lambda x: True),
+    "map": lambda data: data.map(lambda x: str(x)),
+    "map and batch": lambda data: data.map(lambda x: str(x)).batch(8),
+    "buckets": lambda data: data.bucket_batch_by_length(["x"], [9], [8, 8], lambda x: len(str(x))),
+    "repeat": lambda data: data.repeat(2),
+    "shuffle and batch": lambda data: data.shuffle(2000).batch(8),
+    "split": lambda data: data.split([0.3, 0.7], randomize=False)[1],
+}
+
+
+@pytest.mark.parametrize("kind", OF_TEXTS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_long_text_takes_little_more_than_its_own_memory(kind: str, change: str) -> None:
+    """In an array each text has room for the longest: 1000 of 40,000 characters take 160 MB."""
+    texts = ["short"] * 1000
+    texts[500] = "é" * 40_000
+
+    def read() -> None:
+        data = CHANGES[change](OF_TEXTS[kind](texts))
+        rows_read = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        lengths = [len(str(text)) for (row,) in rows_read for text in row.reshape(-1)]
+        assert sorted(lengths)[-2 if change != "repeat" else -3] == 5 < max(lengths)
+
+    # A batch of eight in three places, and the blocks of 2**20 characters of four bytes.
+    assert peak_of(read) < 3 * 8 * 40_000 * 4 + 4 * 2**20
+
+
+@given(st.lists(st.text(max_size=9) | st.text(min_size=300, max_size=400), min_size=1))
+def test_texts_of_any_length_are_kept(texts: list[str]) -> None:
+    expected = [text.rstrip("\0") for text in texts]  # as in numpy's arrays
+    data = ds.NumpySlicesDataset(texts, "x", shuffle=False)
+    assert order(data) == expected
+    assert data.output_types() == [np.dtype("U")]
+    assert [str(data[i][0]) for i in range(-len(texts), len(texts))] == 2 * expected
+    assert [x for batch in order(data.batch(3)) for x in batch] == expected  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("values", [[1, "a"], ["a", 1.5, True], ("a", b"b"), ["a", ["b"]]])
+def test_numbers_among_strings_do_not_become_strings(values: Sequence[object]) -> None:
+    with pytest.raises(TypeError, match="must have no strings among other values, but got"):
+        ds.NumpySlicesDataset({"x": values})
+
+
+class Counted:
+    """An iterable of three rows, and what it says to be their number."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(3))
+
+    def __len__(self) -> int:
+        return self.length
+
+
+@pytest.mark.parametrize("length", [0, 2, 3, 4])
+def test_iterable_has_as_many_rows_as_its_length(length: int) -> None:
+    data = ds.GeneratorDataset(Counted(length), "x")
+    if length == 3:
+        assert order(data) == [0, 1, 2]
+        return
+    with pytest.raises(RuntimeError, match=f"has the length {length}, but yielded 3 rows"):
+        rows(data)
+    if length:
+        assert order(data.take(2)) == [0, 1]
+
+
+def write_mnist(folder: Path) -> None:
+    for prefix in ("train", "t10k"):
+        labels = np.array([0, 1, 9], np.uint8)
+        write_idx(folder / f"{prefix}-labels-idx1-ubyte", labels)
+        write_idx(folder / f"{prefix}-images-idx3-ubyte", np.zeros((3, 28, 28), np.uint8))
+
+
+def write_cifar(folder: Path, names: list[str], labels: int) -> None:
+    table = np.zeros((2, labels + 3072), np.uint8)
+    for name in names:
+        (folder / name).write_bytes(table.tobytes())
+
+
+# Sources with the files of one usage, with the bytes of a row where no header counts rows, and the
+# positions of labels from the begin of a row or of a file of labels.
+FILES: dict[str, tuple[Callable[[Path], object], Callable[[Path], ds.Dataset], int]] = {
+    "MNIST": (write_mnist, lambda folder: ds.MnistDataset(folder, "train", shuffle=False), 0),
+    "MNIST, all": (write_mnist, lambda folder: ds.MnistDataset(folder, shuffle=False), 0),
+    "CIFAR-10": (
+        lambda folder: write_cifar(folder, [f"data_batch_{i}.bin" for i in range(1, 6)], 1),
+        lambda folder: ds.Cifar10Dataset(folder, shuffle=False),
+        3073,
+    ),
+    "CIFAR-100": (
+        lambda folder: write_cifar(folder, ["train.bin"], 2),
+        lambda folder: ds.Cifar100Dataset(folder, "train", shuffle=False),
+        3074,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@given(
+    number=st.integers(0, 9),
+    damage=st.sampled_from(["removed", "shortened", "lengthened", "label"]),
+    amount=st.integers(1, 3000),
+)
+@example(0, "removed", 1)
+@example(3, "removed", 1)
+def test_file_that_is_missing_or_damaged_is_an_error_that_names_it(
+    kind: str, number: int, damage: str, amount: int
+) -> None:
+    write, read, row = FILES[kind]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder)
+        assert rows(read(folder))
+        files = sorted(folder.glob("*" if kind != "MNIST" else "train*"))
+        path = files[number % len(files)]
+        content = path.read_bytes()
+        match damage:
+            case "removed":
+                path.unlink()
+            case "shortened":
+                path.write_bytes(content[: -min(amount, len(content) - 1)])
+            case "lengthened":
+                path.write_bytes(content + bytes(amount))
+            case _ if row or "labels" in path.name:
+                start = amount % 2 * row if row else 8 + amount % 3
+                path.write_bytes(content[:start] + b"\xff" + content[start + 1 :])
+            case _:
+                return
+        named = path.name if row else path.name.split("-")[0]
+        with pytest.raises(RuntimeError, match=named):
+            rows(read(folder))
 
 
 def three() -> Iterator[int]:

@@ -1,11 +1,13 @@
 """Image transforms: what holds for all images, and errors; the values are in tests/oracles."""
 
+from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -74,6 +76,64 @@ def test_images_without_channels(size: tuple[int, int]) -> None:
     assert vision.HWC2CHW()(image).shape == size
     assert vision.ToTensor()(image).shape == (1, *size)
     assert vision.Normalize((0.5,), (0.5,))(image).shape == size
+
+
+DTYPES = ["i1", "u1", "i2", "u2", "i4", "i8", "f2", "f4", "f8"]
+FILLED: dict[str, Callable[[int], Callable[[object], Any]]] = {
+    "Pad": lambda fill: vision.Pad(1, fill),
+    "RandomCrop": lambda fill: vision.RandomCrop((4, 4), 1, fill_value=fill),
+    "Rotate": lambda fill: vision.Rotate(45, expand=True, fill_value=fill),
+    "Affine": lambda fill: vision.Affine(0.0, (1.0, 1.0), 1.0, 0.0, fill_value=fill),
+}
+
+
+@pytest.mark.parametrize("kind", FILLED)
+@given(fill=st.integers(0, 255), dtype=st.sampled_from(DTYPES))
+@example(200, "i1")
+def test_fill_value_is_cut_off_at_the_largest_of_the_type(kind: str, fill: int, dtype: str) -> None:
+    filled = FILLED[kind](fill)(np.ones((2, 2, 1), dtype))
+    largest = 255 if dtype[0] == "f" else np.iinfo(dtype).max
+    assert filled.dtype == dtype
+    assert filled[0, 0].item() == min(fill, largest)
+
+
+@given(
+    seed=seeds,
+    size=sizes,
+    mode=st.sampled_from(["1", "L", "LA", "P", "RGB", "RGBA", "I;16"]),
+    kind=st.sampled_from(["PNG", "TIFF"]),
+)
+@example(0, (1, 1), "I;16", "PNG")
+@example(0, (1, 1), "I;16", "TIFF")
+def test_decoded_colors_are_the_upper_eight_bits(
+    seed: int, size: tuple[int, int], mode: str, kind: str
+) -> None:
+    image_module = pytest.importorskip("PIL.Image")
+    channels = {"LA": 2, "RGB": 3, "RGBA": 4}.get(mode, 1)
+    wide = np.random.default_rng(seed).integers(0, 2**16, (*size, channels)).astype(np.uint16)
+    pixels = (wide >> 8).astype(np.uint8)
+    if mode == "1":
+        pixels = np.where(pixels > 127, np.uint8(255), np.uint8(0))
+    stored = {"I;16": wide, "1": pixels > 127}.get(mode, pixels)
+    image = image_module.fromarray(stored.squeeze(-1) if channels == 1 else stored)
+    if mode == "P":
+        image.putpalette([255 - i for i in range(256) for _ in range(3)])
+        pixels = 255 - pixels
+    assert image.mode == mode
+    file = BytesIO()
+    image.save(file, kind)
+    decoded = vision.Decode()(np.frombuffer(file.getvalue(), np.uint8))
+    colors = pixels[..., :-1] if mode[-1] == "A" else pixels  # without transparency
+    np.testing.assert_array_equal(decoded, np.broadcast_to(colors, (*size, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_colors_of_32_bits_are_refused(dtype: type[np.generic]) -> None:
+    image_module = pytest.importorskip("PIL.Image")
+    file = BytesIO()
+    image_module.fromarray(np.zeros((2, 2), dtype)).save(file, "TIFF")
+    with pytest.raises(RuntimeError, match="cannot be decoded"):
+        vision.Decode()(np.frombuffer(file.getvalue(), np.uint8))
 
 
 colors = hnp.arrays(np.uint8, st.tuples(st.integers(1, 4), st.integers(1, 40), st.just(3)))

@@ -72,7 +72,8 @@ SOURCES: dict[str, Callable[[int | None], ds.Dataset]] = {
 AFTER: dict[str, Callable[[ds.Dataset], ds.Dataset]] = {
     "nothing": lambda data: data,
     "batch": lambda data: data.batch(4),
-    "repeat": lambda data: data.repeat(2).batch(3),
+    "repeat": lambda data: data.repeat().take(2 * ROWS).batch(3),
+    "split": lambda data: data.split([0.5, 0.5])[1],
     "shuffle": lambda data: data.shuffle(5),
     "take": lambda data: data.take(9),
     "map": lambda data: data.map(draw, num_parallel_workers=2, python_multiprocessing=True),
@@ -135,6 +136,7 @@ def seeded(
 @example("slices", "an error between shapes", "nothing", 2, 0, [2, None])
 @example("object", "random", "repeat", 9, 0, [None, 2])
 @example("drawing object", "numpy's stream", "batch", 3, 0, [2, None])
+@example("slices", "random", "split", 3, 0, [2, None])
 @example("failing object", "double", "batch", 1, 0, [2, None])
 def test_rows_are_those_of_one_process(
     source: str, functions: str, after: str, taken: int, seed: int, workers: list[int | None]

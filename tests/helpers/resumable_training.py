@@ -103,6 +103,10 @@ PIPELINES: dict[str, Callable[[], DatasetLike]] = {
     "repeated": lambda: arrays().shuffle(3).take(7).repeat(2).batch(BATCH),
     "split": lambda: arrays().split([10, 8])[0].batch(BATCH),
     "split in a buffer": lambda: arrays().shuffle(4).split([10, 8])[0].batch(BATCH),
+    "repeated without end": lambda: arrays().shuffle(3).repeat().take(40).batch(8),
+    "split of drawn rows": lambda: (
+        arrays().map(RANDOM, ["x"]).filter(lambda y: y < 9, "y").split([10, 8])[0].batch(BATCH)
+    ),
     "weighted": lambda: arrays(WeightedRandomSampler([1.0, 2.0] * 9)).batch(BATCH),
     "own sampler": lambda: arrays(Draws()).batch(BATCH),
     "generated": lambda: GeneratorDataset(random_rows, ["x", "y"]).batch(BATCH),

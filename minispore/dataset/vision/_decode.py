@@ -12,12 +12,15 @@ from minispore.utils.arrays import UInt8Array
 class Decode(Transform):
     """Decode the bytes of an image file to pixels (height, width, 3) of uint8, by Pillow.
 
+    Of 16 bits a color, the upper 8 are taken.
+
     Args:
         to_pil: Must be False: images are arrays.
 
     Raises:
         ImportError: On use, if Pillow is missing.
-        RuntimeError: On use, if the input is not of uint8 and one axis, or no image.
+        RuntimeError: On use, if the input is not of uint8 and one axis, or no image, or one with
+            colors of 32 bits.
 
     Examples:
         >>> import io
@@ -56,7 +59,7 @@ def decode_image(content: UInt8Array, subject: str) -> UInt8Array:
 
     Raises:
         ImportError: If Pillow is missing.
-        RuntimeError: If it is not an image.
+        RuntimeError: If it is not an image, or one with colors of 32 bits.
     """
     try:
         from PIL.Image import open as open_image
@@ -66,6 +69,11 @@ def decode_image(content: UInt8Array, subject: str) -> UInt8Array:
         ) from error
     try:
         with open_image(BytesIO(content.tobytes())) as image:
+            if image.mode.startswith("I;16"):  # Pillow's conversion cuts off at 255
+                gray = (np.asarray(image) >> 8).astype(np.uint8)
+                return np.repeat(gray[:, :, np.newaxis], 3, axis=2)
+            if image.mode in ("I", "F"):
+                raise ValueError(image.mode)
             return np.array(image.convert("RGB"))
     except MemoryError:
         raise

@@ -364,14 +364,16 @@ def pad_constant(
 
     Args:
         images: Images (n, ..., height, width, channels).
-        fill: The value; or three, for images of three channels.
+        fill: The value, or the largest of the type if that is less; three for three channels.
         rows: The number of rows above and below.
         columns: The number of columns left and right.
     """
     *others, height, width, channels = images.shape
     shape = (*others, height + sum(rows), width + sum(columns), channels)
-    value = fill if len(fill) == channels else fill[:1]
-    padded = np.full(shape, np.array(value).astype(images.dtype))
+    value = np.array(fill if len(fill) == channels else fill[:1])
+    if images.dtype.kind in "iu":
+        value = value.clip(max=np.iinfo(images.dtype.name).max)
+    padded = np.full(shape, value.astype(images.dtype))
     padded[..., rows[0] : rows[0] + height, columns[0] : columns[0] + width, :] = images
     return padded
 
