@@ -14,7 +14,6 @@ from minispore.engine.dispatch import (
     Number,
     Variable,
     apply1,
-    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -375,7 +374,7 @@ Sigmoid: Final = primitive("Sigmoid", sigmoid)
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
-    return apply1_in_float32(rules.erf, as_float(input))
+    return apply1(rules.erf, as_float(input))
 
 
 Erf: Final = primitive("Erf", erf)
@@ -384,7 +383,7 @@ Erf: Final = primitive("Erf", erf)
 @_documented(1.0, 0.1573)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
-    return apply1_in_float32(rules.erfc, as_float(input))
+    return apply1(rules.erfc, as_float(input))
 
 
 Erfc: Final = primitive("Erfc", erfc)

@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad` and `GradOperation`."""
 
 from collections.abc import Callable, Sequence
-from operator import add, attrgetter
+from operator import attrgetter
 from typing import (
     Any,
     Generic,
@@ -15,10 +15,19 @@ from typing import (
     overload,
 )
 
+import numpy as np
+
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
-from minispore.engine.dispatch import apply1, cast_to, dtype_of, rerecord_pullbacks, wrap
+from minispore.engine.dispatch import (
+    apply1,
+    cast_to,
+    dtype_of,
+    half_to_float32,
+    rerecord_pullbacks,
+    wrap,
+)
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import (
     Node,
@@ -93,7 +102,7 @@ def _backward_create_graph(
     def pullbacks(node: Node) -> Sequence[Callable[[Tensor], Tensor] | None]:
         return rerecord_pullbacks(node, seeds[0][1])
 
-    return backward_pass(seeds, inputs, first_number, pullbacks, arithmetic.add)
+    return backward_pass(seeds, inputs, first_number, pullbacks, _add_recorded)
 
 
 def _backward_arrays(
@@ -107,13 +116,23 @@ def _backward_arrays(
         if y._node is not None:
             seeds.append((y._node, seed._data))
             taken.add(id(seed._data))
-    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, add)
+    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, _add)
     result: dict[int, Tensor] = {}
     for number, gradient in gradients.items():
         identity = id(gradient)
         result[number] = wrap(ensure_owned(gradient, copy=identity in taken), outputs[0][1])
         taken.add(identity)
     return result
+
+
+def _add(x: Array, y: Array) -> Array:
+    """Return the sum of two gradients; of float16 in float32, until it is passed to an input."""
+    return (namespace(x).astype(x, np.float32) if x.dtype == np.float16 else x) + y
+
+
+def _add_recorded(x: Tensor, y: Tensor) -> Tensor:
+    """Return the sum of two recorded gradients, in the same way."""
+    return arithmetic.add(half_to_float32(x), y)
 
 
 def _constant(x: Array, value: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
@@ -256,13 +275,16 @@ def compute_gradients(
 def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient by an input as its hooks return it, which are the rule of its node.
 
-    The gradient by integers is one of integers, although pullbacks may multiply by floats.
+    It has the type of the input: pullbacks may multiply integers by floats, and several gradients
+    in float16 are added up in float32.
     """
+    dtype = dtype_of(x)
+    if dtype.category == FLOAT:
+        gradient = cast_to(gradient, dtype)
     node = x._node
     if node is not None and node.rule is not None and not node.parents:
         _, (hooks,) = cast("tuple[object, tuple[Callable[[Tensor], Tensor]]]", node.rule(x))
         gradient = hooks(gradient)
-    dtype = dtype_of(x)
     return gradient if dtype.category == FLOAT else cast_to(gradient, dtype)
 
 

@@ -18,7 +18,6 @@ from minispore.engine.array import (
 )
 from minispore.engine.dispatch import (
     apply1,
-    apply1_in_float32,
     apply2,
     as_float,
     broadcast_error,
@@ -403,7 +402,7 @@ def _loss_of_labels(
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
-    return apply1_in_float32(cross_entropy_rule, logits, _index_of_labels(labels), reduction)
+    return apply1(cross_entropy_rule, logits, _index_of_labels(labels), reduction)
 
 
 def _nll(x: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:

@@ -10,7 +10,6 @@ from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
     apply1,
-    apply1_in_float32,
     apply3,
     as_float,
     cast_to,
@@ -160,7 +159,7 @@ def layer_norm(
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
-    return apply1_in_float32(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
+    return apply1(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
 
 
 def check_epsilon(value: object, name: str) -> float:

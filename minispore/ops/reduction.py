@@ -13,7 +13,6 @@ from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
     Number,
     apply1,
-    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -347,7 +346,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     x = as_float(input)
     check_bool(keepdim, "keepdim")
     axes = _axes_with_elements(x, dim, "dim")
-    return apply1_in_float32(rules.logsumexp, x, axes, keepdim)
+    return apply1(rules.logsumexp, x, axes, keepdim)
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -404,7 +403,7 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
     place = normalize_axis_index(axis, x.ndim, "axis")
     check_nonempty(x.shape, place)
-    return apply1_in_float32(rule, x, place)
+    return apply1(rule, x, place)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:

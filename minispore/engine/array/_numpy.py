@@ -152,6 +152,10 @@ def scatter_add(
     values: HostArray, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> HostArray:
     """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
+    if values.dtype.char == "e" and not is_basic(index):
+        # A sum of ones in float16 stops at 2048.
+        wide = scatter_add(values.astype(np.float32), index=index, shape=shape)
+        return wide.astype(np.float16)
     out = np.zeros(shape, values.dtype)
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.
@@ -270,14 +274,15 @@ def fold_with(
     if kernel_size == stride and dilation == 1 and prod(shape) == x.size:
         # The windows do not overlap: each element is in one of them.
         return x.reshape(shape)
-    out: HostArray = library.zeros(shape, x.dtype)
+    is_half = x.dtype.char == "e"
+    out: HostArray = library.zeros(shape, np.float32 if is_half else x.dtype)
     before: tuple[slice | int, ...] = (slice(None),) * axis
     for i in range(kernel_size):
         first = i * dilation
         positions = (*before, slice(first, first + stride * (count - 1) + 1, stride))
         part = x[(*before, slice(None), i)]
         library.add(out[positions], part, out=out[positions])
-    return out
+    return out.astype(np.float16) if is_half else out
 
 
 unfold = partial(unfold_with, np)
