@@ -45,7 +45,6 @@ from minispore.engine.dispatch import (
     Number,
     Values,
     Variable,
-    apply1,
     apply_rule,
     array_from_values,
     check_tensor,

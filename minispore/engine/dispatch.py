@@ -6,8 +6,9 @@ computed, the pullbacks are recorded in a node.
 """
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
-from typing import Any, ClassVar, TypeAlias, TypeVar, TypeVarTuple, cast
+from typing import Any, ClassVar, ParamSpec, TypeAlias, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from numpy import asarray, generic
@@ -67,6 +68,7 @@ class Variable:
         return self._data.ndim
 
 
+P = ParamSpec("P")
 T = TypeVar("T", bound=Variable)
 
 
@@ -150,7 +152,7 @@ def apply2(
         ValueError: The shapes do not broadcast.
     """
     a, b = x._data, y._data
-    if a.dtype == _HALF or b.dtype == _HALF:
+    if _HALF in (a.dtype, b.dtype):
         wide = apply2(rule, half_to_float32(x), half_to_float32(y), *args)
         return cast_to(wide, dtypes.float16)
     m, n = x._node, y._node
@@ -184,7 +186,7 @@ def apply3(
         ValueError: The shapes do not broadcast.
     """
     a, b, c = x._data, y._data, z._data
-    if b.dtype == _HALF or c.dtype == _HALF:  # the first may be a condition
+    if _HALF in (b.dtype, c.dtype):  # the first may be a condition
         operands = half_to_float32(x), half_to_float32(y), half_to_float32(z)
         return cast_to(apply3(rule, *operands, *args), dtypes.float16)
     m, n, o = x._node, y._node, z._node
@@ -456,6 +458,30 @@ def _variables_to_numpy(values: object) -> object:
         return to_host(values._data)
     check_unmasked(values, f"For '{caller()}', the array")
     return values
+
+
+def in_float32(function: Callable[P, T]) -> Callable[P, T]:
+    """Return an operation of several rules that is computed in float32 if its tensors are float16.
+
+    Only its result and the gradients are rounded, not what is between the rules. The result is
+    float32 if other tensors are.
+    """
+    call: Callable[..., T] = function
+
+    @wraps(function)
+    def computed(*args: P.args, **kwargs: P.kwargs) -> T:
+        types = {dtype_of(x) for x in (*args, *kwargs.values()) if isinstance(x, Variable)}
+        if dtypes.float16 not in types:
+            return function(*args, **kwargs)
+        value = call(*map(_widened, args), **{name: _widened(x) for name, x in kwargs.items()})
+        is_mixed = dtypes.float32 in types or dtypes.float64 in types
+        return value if is_mixed else cast_to(value, dtypes.float16)
+
+    return computed
+
+
+def _widened(x: object) -> object:
+    return half_to_float32(x) if isinstance(x, Variable) else x
 
 
 Number: TypeAlias = int | float | bool

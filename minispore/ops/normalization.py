@@ -148,13 +148,14 @@ def layer_norm(
             f"are {lengths} and {x.shape}."
         )
     check_epsilon(eps, "eps")
-    y = standardize(x, x.ndim - len(lengths), eps)
+    wide = half_to_float32(x)
+    y = standardize(wide, x.ndim - len(lengths), eps)
     for name, value, apply in (("weight", weight, mul), ("bias", bias, add)):
         if value is None:
             continue
         check_shape(value, lengths, name)
-        y = apply(y, cast_to(value, dtype_of(x)))
-    return y
+        y = apply(y, cast_to(value, dtype_of(wide)))
+    return cast_to(y, dtype_of(x))
 
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
