@@ -28,7 +28,7 @@ from minispore.engine.dispatch import (
     rerecord_pullbacks,
     wrap,
 )
-from minispore.engine.dtypes import FLOAT
+from minispore.engine.dtypes import FLOAT, float16
 from minispore.engine.graph import (
     Node,
     backward_pass,
@@ -275,11 +275,11 @@ def compute_gradients(
 def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient by an input as its hooks return it, which are the rule of its node.
 
-    It has the type of the input: pullbacks may multiply integers by floats, and several gradients
-    in float16 are added up in float32.
+    It has the type of the input: several gradients in float16 are added up in float32, and
+    pullbacks may multiply integers by floats.
     """
     dtype = dtype_of(x)
-    if dtype.category == FLOAT:
+    if dtype is float16:
         gradient = cast_to(gradient, dtype)
     node = x._node
     if node is not None and node.rule is not None and not node.parents:
