@@ -34,7 +34,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
-from minispore.engine.rules import indexing, unfold
+from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as shape_rules
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
@@ -118,7 +118,7 @@ OptionalPullback: TypeAlias = Callable[[Array], Array] | None
 
 # These rules move elements: there is nothing to round, and the result may be a view.
 _EXACT: frozenset[Callable[..., object]] = frozenset({
-    rules.cast, rules.copy, rules.identity, indexing.getitem, unfold.unfold, shape_rules.reshape,
+    rules.cast, rules.copy, rules.identity, indexing.getitem, shape_rules.reshape,
     shape_rules.permute, shape_rules.broadcast_to, shape_rules.expand_dims, shape_rules.squeeze,
 })  # fmt: skip
 

@@ -608,7 +608,6 @@ Softsign: Final = primitive("Softsign", softsign)
 
 
 @_documented(1.0, -0.3133)
-@in_float32
 def logsigmoid(x: Tensor) -> Tensor:
     """Return log(sigmoid(x)) for each element x, without overflow."""
     values = as_float(x, "x")

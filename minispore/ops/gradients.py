@@ -15,8 +15,6 @@ from typing import (
     overload,
 )
 
-import numpy as np
-
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
@@ -28,7 +26,7 @@ from minispore.engine.dispatch import (
     rerecord_pullbacks,
     wrap,
 )
-from minispore.engine.dtypes import FLOAT, float16
+from minispore.engine.dtypes import FLOAT, float16, float32
 from minispore.engine.graph import (
     Node,
     backward_pass,
@@ -127,7 +125,9 @@ def _backward_arrays(
 
 def _add(x: Array, y: Array) -> Array:
     """Return the sum of two gradients; of float16 in float32, until it is passed to an input."""
-    return (namespace(x).astype(x, np.float32) if x.dtype == np.float16 else x) + y
+    return (
+        namespace(x).astype(x, float32.numpy_dtype) if x.dtype == float16.numpy_dtype else x
+    ) + y
 
 
 def _add_recorded(x: Tensor, y: Tensor) -> Tensor:

@@ -274,15 +274,14 @@ def fold_with(
     if kernel_size == stride and dilation == 1 and prod(shape) == x.size:
         # The windows do not overlap: each element is in one of them.
         return x.reshape(shape)
-    is_half = x.dtype.char == "e"
-    out: HostArray = library.zeros(shape, np.float32 if is_half else x.dtype)
+    out: HostArray = library.zeros(shape, x.dtype)
     before: tuple[slice | int, ...] = (slice(None),) * axis
     for i in range(kernel_size):
         first = i * dilation
         positions = (*before, slice(first, first + stride * (count - 1) + 1, stride))
         part = x[(*before, slice(None), i)]
         library.add(out[positions], part, out=out[positions])
-    return out.astype(np.float16) if is_half else out
+    return out
 
 
 unfold = partial(unfold_with, np)
