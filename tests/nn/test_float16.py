@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 import minispore as ms
 from minispore import Parameter, Tensor, nn
 from tests.helpers.float16 import (
-    Half,
     assert_float16_rounds_float32,
     assert_rounded,
     generators,
@@ -77,8 +76,9 @@ def pairs(rng: np.random.Generator, rows: int, scale: float) -> list[list[NDArra
     """Return outputs of two and of three columns, each with targets and with labels."""
     found: list[list[NDArray[np.generic]]] = []
     for columns in (2, 3):
-        x: Half = halves(rng, (rows, columns), scale)
-        found += [[x, halves(rng, x.shape, scale)], [x, rng.integers(0, columns, rows)]]
+        x = halves(rng, (rows, columns), scale)
+        found.append([x, halves(rng, x.shape, scale)])
+        found.append([x, rng.integers(0, columns, rows)])
     return found
 
 
