@@ -211,7 +211,6 @@ ACCUMULATIONS: dict[str, tuple[Callable[..., Tensor], tuple[Half, ...]]] = {
     "cumprod": (lambda x: ops.cumprod(x, 0), (ONES[:5000],)),
     "prod": (ops.prod, (ONES,)),
     "a tensor used often": (repeated, (FEW,)),
-    "a tensor used often in turns": (lambda x: ops.stack([x, x * 2] * 3000), (FEW,)),
     "index": (lambda x: x[ZEROS], (FEW,)),
     "gather": (lambda x: ops.gather(x, ZEROS, 0), (FEW,)),
     "gather_elements": (lambda x: ops.gather_elements(x, 0, ZEROS), (FEW,)),
