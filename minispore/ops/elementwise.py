@@ -243,7 +243,7 @@ Sign: Final = primitive("Sign", sign)
 @_documented(1.0, 0.7616)
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of each element."""
-    return apply1(rules.tanh, as_float(input))
+    return apply1_in_float32(rules.tanh, as_float(input))
 
 
 Tanh: Final = primitive("Tanh", tanh)
@@ -252,8 +252,7 @@ Tanh: Final = primitive("Tanh", tanh)
 @_documented(1.0, 1.1752)
 def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element."""
-    x = as_float(input)
-    return mul(sub(apply1(rules.expm1, x), apply1(rules.expm1, neg(x))), 0.5)
+    return apply1(rules.sinh, as_float(input))
 
 
 Sinh: Final = primitive("Sinh", sinh)
@@ -262,8 +261,7 @@ Sinh: Final = primitive("Sinh", sinh)
 @_documented(1.0, 1.5431)
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element."""
-    x = as_float(input)
-    return mul(add(apply1(rules.exp, x), apply1(rules.exp, neg(x))), 0.5)
+    return apply1(rules.cosh, as_float(input))
 
 
 Cosh: Final = primitive("Cosh", cosh)
@@ -272,8 +270,7 @@ Cosh: Final = primitive("Cosh", cosh)
 @_documented(1.0, 0.2384)
 def tanhshrink(input: Tensor) -> Tensor:
     """Return x - tanh(x) for each element x."""
-    x = as_float(input)
-    return sub(x, apply1(rules.tanh, x))
+    return apply1_in_float32(rules.tanhshrink, as_float(input))
 
 
 @_documented(1.0, 0.8415)
@@ -326,7 +323,7 @@ ACos: Final = primitive("ACos", acos)
 @_documented(0.5, 0.4636)
 def atan(input: Tensor) -> Tensor:
     """Return the inverse tangent of each element, in radians."""
-    return apply1(rules.atan, as_float(input))
+    return apply1_in_float32(rules.atan, as_float(input))
 
 
 arctan = atan
@@ -366,7 +363,7 @@ Atanh: Final = primitive("Atanh", atanh)
 @_documented(1.0, 0.7311)
 def sigmoid(input: Tensor) -> Tensor:
     """Return 1 / (1 + exp(-x)) for each element x."""
-    return apply1(rules.sigmoid, as_float(input))
+    return apply1_in_float32(rules.sigmoid, as_float(input))
 
 
 Sigmoid: Final = primitive("Sigmoid", sigmoid)
@@ -426,7 +423,8 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     if beta == 0:
         raise ValueError("For 'softplus', the argument 'beta' must not be 0.")
     scaled = mul(x, beta)
-    return where(greater(scaled, threshold), x, div(apply1(rules.softplus, scaled), beta))
+    smooth = div(apply1_in_float32(rules.softplus, scaled), beta)
+    return where(greater(scaled, threshold), x, smooth)
 
 
 def relu(input: Tensor) -> Tensor:
@@ -513,11 +511,13 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     check_one_of(approximate, ("none", "tanh"), "approximate")
     x = half_to_float32(original)
     if approximate == "tanh":
-        cube = mul(apply1(rules.square, x), x)
-        twice = apply1(rules.tanh, mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi)))
+        # Half of 1 + tanh is the sigmoid of the double argument.
+        near = apply1(rules.clip, x, -1e3, 1e3)
+        factor = mul(add(mul(apply1(rules.square, near), 0.044715), 1.0), math.sqrt(8 / math.pi))
+        probability = apply1(rules.sigmoid, mul(near, factor))
     else:
-        twice = apply1(rules.erf, mul(x, math.sqrt(0.5)))
-    return cast_to(mul(mul(x, 0.5), add(twice, 1.0)), dtype_of(original))
+        probability = apply1(rules.normal_cdf, x)
+    return cast_to(mul(x, probability), dtype_of(original))
 
 
 class GeLU(Primitive):
@@ -572,15 +572,18 @@ def _exponential_linear(x: Tensor, alpha: float, scale: float) -> Tensor:
 @_documented(1.0, 0.7311)
 def silu(input: Tensor) -> Tensor:
     """Return x * sigmoid(x) for each element x, also called swish."""
-    x = as_float(input)
-    return mul(x, apply1(rules.sigmoid, x))
+    original = as_float(input)
+    x = half_to_float32(original)
+    return cast_to(mul(x, apply1(rules.sigmoid, x)), dtype_of(original))
 
 
 @_documented(1.0, 0.8651)
 def mish(x: Tensor) -> Tensor:
     """Return x * tanh(softplus(x)) for each element x."""
-    values = as_float(x, "x")
-    return mul(values, apply1(rules.tanh, apply1(rules.softplus, values)))
+    original = as_float(x, "x")
+    values = half_to_float32(original)
+    result = mul(values, apply1(rules.tanh, apply1(rules.softplus, values)))
+    return cast_to(result, dtype_of(original))
 
 
 Mish: Final = primitive("Mish", mish)
@@ -589,8 +592,7 @@ Mish: Final = primitive("Mish", mish)
 @_documented(1.0, 0.5)
 def softsign(x: Tensor) -> Tensor:
     """Return x / (1 + |x|) for each element x."""
-    values = as_float(x, "x")
-    return div(values, add(apply1(rules.absolute, values), 1.0))
+    return apply1_in_float32(rules.softsign, as_float(x, "x"))
 
 
 Softsign: Final = primitive("Softsign", softsign)
@@ -600,7 +602,7 @@ Softsign: Final = primitive("Softsign", softsign)
 def logsigmoid(x: Tensor) -> Tensor:
     """Return log(sigmoid(x)) for each element x, without overflow."""
     values = as_float(x, "x")
-    return neg(apply1(rules.softplus, neg(values)))
+    return neg(apply1_in_float32(rules.softplus, neg(values)))
 
 
 @_documented(1.0, 0.6667)
@@ -616,8 +618,7 @@ HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
 @_documented(1.0, 0.6667)
 def hardswish(input: Tensor) -> Tensor:
     """Return x * hardsigmoid(x) for each element x."""
-    x = as_float(input)
-    return mul(x, div(apply1(rules.clip, add(x, 3.0), 0.0, 6.0), 6.0))
+    return apply1_in_float32(rules.hardswish, as_float(input))
 
 
 HSwish: Final = primitive("HSwish", hardswish)
