@@ -197,7 +197,8 @@ LESSON = Lesson(
             *bugs(
                 "sigmoid",
                 ("the pullback ignores the incoming gradient", "g * (value", "(value"),
-                ("the derivative of the sigmoid is its square", "sigmoid(-x)", "sigmoid(x)"),
+                ("the argument of the sigmoid is doubled",
+                 "minimum(x, 40.0)", "minimum(2.0 * x, 40.0)"),
                 ("sigmoid is computed by its definition, which overflows",
                  "value = xp.exp(xp.minimum(x, 40.0))", "value = xp.exp(x)"),
                 ("x is halved in place",
