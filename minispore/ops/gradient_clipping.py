@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import inf
 from typing import overload
 
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_to_float32
 from minispore.ops.arithmetic import add, maximum, mul
-from minispore.ops.elementwise import clip, sqrt, square
-from minispore.ops.reduction import sum
+from minispore.ops.elementwise import clip, square
+from minispore.ops.reduction import root, sum
 from minispore.utils.checks import as_items, caller, check_number, type_error, value_error
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]
@@ -102,7 +103,8 @@ def clip_by_global_norm(
     squares = [sum(square(half_to_float32(one))) for one in _tensors(x)]
     if not squares:
         return ()
-    factor = limit / maximum(sqrt(reduce(add, squares)), limit)
+    # No quotient of an infinite limit and itself.
+    factor = 1.0 if limit == inf else limit / maximum(root(reduce(add, squares), 2), limit)
 
     def scaled(one: Tensor) -> Tensor:
         values = as_float(one)
