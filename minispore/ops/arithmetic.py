@@ -15,9 +15,11 @@ from minispore.engine.dispatch import (
     apply_nondifferentiable,
     array_from_values,
     as_float,
+    cast_to,
     check_numbers,
     check_tensor,
     dtype_of,
+    half_to_float32,
     promote_operands,
     wrap,
 )
@@ -289,7 +291,8 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
         # numpy raises an error; the power is computed as a float and truncated.
         power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
-    return apply2(rules.pow, x, y)
+    power = apply2(rules.pow, half_to_float32(x), half_to_float32(y))
+    return cast_to(power, dtype_of(x))
 
 
 Pow: Final = primitive("Pow", pow)

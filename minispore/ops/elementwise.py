@@ -255,8 +255,7 @@ Tanh: Final = primitive("Tanh", tanh)
 @in_float32
 def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element."""
-    x = as_float(input)
-    return mul(sub(apply1(rules.expm1, x), apply1(rules.expm1, neg(x))), 0.5)
+    return apply1(rules.sinh, as_float(input))
 
 
 Sinh: Final = primitive("Sinh", sinh)
@@ -266,8 +265,7 @@ Sinh: Final = primitive("Sinh", sinh)
 @in_float32
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element."""
-    x = as_float(input)
-    return mul(add(apply1(rules.exp, x), apply1(rules.exp, neg(x))), 0.5)
+    return apply1(rules.cosh, as_float(input))
 
 
 Cosh: Final = primitive("Cosh", cosh)
@@ -277,8 +275,7 @@ Cosh: Final = primitive("Cosh", cosh)
 @in_float32
 def tanhshrink(input: Tensor) -> Tensor:
     """Return x - tanh(x) for each element x."""
-    x = as_float(input)
-    return sub(x, apply1(rules.tanh, x))
+    return apply1(rules.tanhshrink, as_float(input))
 
 
 @_documented(1.0, 0.8415)
@@ -432,7 +429,8 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     if beta == 0:
         raise ValueError("For 'softplus', the argument 'beta' must not be 0.")
     scaled = mul(x, beta)
-    return where(greater(scaled, threshold), x, div(apply1(rules.softplus, scaled), beta))
+    smooth = div(apply1(rules.softplus, scaled), beta)
+    return where(greater(scaled, threshold), x, smooth)
 
 
 def relu(input: Tensor) -> Tensor:
@@ -519,11 +517,13 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     x = as_float(input)
     check_one_of(approximate, ("none", "tanh"), "approximate")
     if approximate == "tanh":
-        cube = mul(apply1(rules.square, x), x)
-        twice = apply1(rules.tanh, mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi)))
+        # Half of 1 + tanh is the sigmoid of the double argument.
+        near = apply1(rules.clip, x, -1e3, 1e3)
+        factor = mul(add(mul(apply1(rules.square, near), 0.044715), 1.0), math.sqrt(8 / math.pi))
+        probability = apply1(rules.sigmoid, mul(near, factor))
     else:
-        twice = apply1(rules.erf, mul(x, math.sqrt(0.5)))
-    return mul(mul(x, 0.5), add(twice, 1.0))
+        probability = apply1(rules.normal_cdf, x)
+    return mul(x, probability)
 
 
 class GeLU(Primitive):
@@ -600,8 +600,7 @@ Mish: Final = primitive("Mish", mish)
 @in_float32
 def softsign(x: Tensor) -> Tensor:
     """Return x / (1 + |x|) for each element x."""
-    values = as_float(x, "x")
-    return div(values, add(apply1(rules.absolute, values), 1.0))
+    return apply1(rules.softsign, as_float(x, "x"))
 
 
 Softsign: Final = primitive("Softsign", softsign)
@@ -629,8 +628,7 @@ HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
 @in_float32
 def hardswish(input: Tensor) -> Tensor:
     """Return x * hardsigmoid(x) for each element x."""
-    x = as_float(input)
-    return mul(x, div(apply1(rules.clip, add(x, 3.0), 0.0, 6.0), 6.0))
+    return apply1(rules.hardswish, as_float(input))
 
 
 HSwish: Final = primitive("HSwish", hardswish)

@@ -5,13 +5,11 @@ from functools import reduce
 from math import inf
 from typing import overload
 
-import numpy as np
-
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_to_float32
 from minispore.ops.arithmetic import add, maximum, mul
-from minispore.ops.elementwise import clip, sqrt, square
-from minispore.ops.reduction import sum
+from minispore.ops.elementwise import clip, square
+from minispore.ops.reduction import root, sum
 from minispore.utils.checks import as_items, caller, check_number, type_error, value_error
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]
@@ -105,12 +103,8 @@ def clip_by_global_norm(
     squares = [sum(square(half_to_float32(one))) for one in _tensors(x)]
     if not squares:
         return ()
-    if limit == inf:
-        return _tree_map(as_float, x)
-    total = reduce(add, squares)
-    # The root has no derivative at 0.
-    smallest = float(np.finfo(dtype_of(total).name).tiny)
-    factor = limit / maximum(sqrt(maximum(total, smallest)), limit)
+    # No quotient of an infinite limit and itself.
+    factor = 1.0 if limit == inf else limit / maximum(root(reduce(add, squares), 2), limit)
 
     def scaled(one: Tensor) -> Tensor:
         values = as_float(one)

@@ -492,10 +492,11 @@ def binary_cross_entropy_with_logits(
         raise _shapes_differ(x, y, "input", "target")
     _check_factor(weight, x, "weight")
     _check_factor(pos_weight, x, "pos_weight")
-    # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
+    # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(x).
     below = apply1(elementwise.softplus, neg(x))
+    above = apply1(elementwise.softplus, x)
     right = y if pos_weight is None else mul(y, pos_weight)
-    losses = add(mul(right, below), mul(sub(1, y), add(below, x)))
+    losses = add(mul(right, below), mul(sub(1, y), above))
     if weight is not None:
         losses = mul(losses, weight)
     return apply_reduction(losses, reduction)

@@ -813,7 +813,7 @@ def std(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool =
 
     Source: MindSpore's `mindspore.ops.std`.
     """
-    return _root(_variance(input, axis, ddof, keepdims), 2)
+    return root(_variance(input, axis, ddof, keepdims), 2)
 
 
 def norm(
@@ -908,7 +908,7 @@ def _vector_norm(x: Tensor, axes: tuple[int, ...], ord: float, keepdim: bool) ->
         return apply1(rules.sum, cast_to(not_equal(x, 0), dtype_of(x)), axes, keepdim)
     size = apply1(elementwise.absolute, x)
     total = apply1(rules.sum, size if ord == 1 else pow(size, float(ord)), axes, keepdim)
-    return total if ord == 1 else _root(total, ord)
+    return total if ord == 1 else root(total, ord)
 
 
 @in_float32
@@ -920,7 +920,7 @@ def _matrix_norm(x: Tensor, axes: tuple[int, ...], ord: float | str, keepdim: bo
         )
     check_one_of(ord, _MATRIX_NORMS, "ord")
     if ord == "fro":
-        return _root(apply1(rules.sum, apply1(elementwise.square, x), axes, keepdim), 2)
+        return root(apply1(rules.sum, apply1(elementwise.square, x), axes, keepdim), 2)
     row, column = axes if ord in (1, -1) else axes[::-1]
     check_nonempty(x.shape, column)
     sums = apply1(rules.sum, apply1(elementwise.absolute, x), row, True)
@@ -929,7 +929,7 @@ def _matrix_norm(x: Tensor, axes: tuple[int, ...], ord: float | str, keepdim: bo
     return value if keepdim else apply1(shape_rules.squeeze, value, axes)
 
 
-def _root(x: Tensor, degree: float) -> Tensor:
+def root(x: Tensor, degree: float) -> Tensor:
     """Return the root of `x`, whose infinite derivative at 0 is replaced by 0."""
     nothing = equal(x, 0)
     some = where(nothing, 1, x)

@@ -68,7 +68,7 @@ def return_pairs(*args: Anything) -> object:
 
 @mistake(2, "tanh", "your tanh modified x in place, to ")
 def tanh_in_place(x: Anything) -> object:
-    value, pullbacks = elementwise.tanh(x)
+    value, pullbacks = elementwise.tanh(x + 0.0)
     x[...] = value
     return value, pullbacks
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, float16, float32, float64, ops
+from minispore import Tensor, float16, float32, float64, ops, value_and_grad
 from minispore.common.dtype import DType
 from minispore.testing.strategies import tensors
 from tests.helpers.refusals import Refusal, refusals
@@ -71,6 +71,28 @@ def test_clip_by_global_norm_keeps_shorter_gradients() -> None:
     assert ops.clip_by_global_norm(Tensor([3.0, 4.0]), 2.5).tolist() == [1.5, 2.0]
     assert ops.clip_by_global_norm((Tensor([0.0]),))[0].tolist() == [0.0]
     assert ops.clip_by_global_norm([]) == ()
+
+
+@given(
+    st.lists(st.integers(-4, 4), min_size=1, max_size=4),
+    st.sampled_from([0.3, 4.7, 1e9, 1e30, float("inf")]),
+)
+def test_clip_by_global_norm_has_its_derivative_also_at_zero(x: list[int], limit: float) -> None:
+    point, weights = np.array(x, float), np.arange(1.0, len(x) + 1)
+
+    def weighted(x: Tensor) -> Tensor:
+        return ops.sum(ops.clip_by_global_norm(x, limit) * Tensor(weights, x.dtype))
+
+    length = float(np.sqrt(np.sum(point**2)))
+    expected = weights
+    if length > limit:
+        along = point * np.sum(point * weights) / length**2
+        expected = (weights - along) * (limit / length)
+    for dtype in (float32, float64):
+        value, gradient = value_and_grad(weighted)(Tensor(point, dtype))
+        factor = limit / length if length > limit else 1.0
+        np.testing.assert_allclose(value.item(), np.sum(point * weights) * factor, 1e-5, 1e-5)
+        np.testing.assert_allclose(gradient.asnumpy(), expected, 1e-5, 1e-5)
 
 
 @given(several, st.floats(-3, 0, width=32), st.floats(0, 3, width=32))

@@ -74,16 +74,16 @@ LESSON = Lesson(
                 for bug in (
                     ("square", "the factor 2 is missing in the pullback of square",
                      "2.0 * x", "x"),
-                    ("tanh", "the derivative of tanh is 1 − value",
-                     "1.0 - value * value", "1.0 - value"),
+                    ("tanh", "the derivative of tanh is 1 / cosh, not its square",
+                     "sech * sech", "sech"),
                     ("exp", "the pullback of exp ignores the incoming gradient",
                      "g * value", "value"),
                     ("sigmoid", "the derivative of the sigmoid has the wrong sign",
-                     "1.0 - value", "value - 1.0"),
+                     "g * (value", "-g * (value"),
                     ("relu", "the gradient of relu is 1 down to −0.5", "x > 0", "x > -0.5"),
                     ("absolute", "the derivative of |x| is 1 everywhere", "g * xp.sign(x)", "g"),
                     ("softplus", "the value of softplus is too small near 0",
-                     "xp.log(", "0.9 * xp.log("),
+                     "xp.log1p(", "0.9 * xp.log1p("),
                 )
             ),
             mutant(

@@ -36,7 +36,10 @@ def integer_power(x: A, exponent: int) -> Unary[A]:
     if exponent > 0:
         lower = _by_squaring(x, exponent - 1)
         return lower * x, (lambda g: g * (exponent * lower),)
-    value = 1.0 / _by_squaring(x, -exponent)
+    # The root of the square does not overflow where the result is subnormal.
+    value = 1.0 / _by_squaring(x, max(-exponent // 2, 1))
+    if exponent < -1:
+        value = value * value / x if exponent % 2 else value * value
     return value, (lambda g: g * (exponent * (value / x)),)
 
 
@@ -62,8 +65,39 @@ def sign(x: A) -> Unary[A]:
 
 def tanh(x: A) -> Unary[A]:
     """Return the hyperbolic tangent."""
-    value = namespace(x).tanh(x)
-    return value, (lambda g: g * (1.0 - value * value),)
+    xp = namespace(x)
+
+    def pullback(g: A) -> A:
+        # 1 − value² is 0 where the value is rounded to ±1. The kink of |x| is moved from 0, where
+        # it would make higher derivatives wrong.
+        power = xp.exp(-xp.abs(x + 1e-30))
+        sech = 2.0 * power / (power * power + 1.0)
+        return g * (sech * sech)
+
+    return xp.tanh(x), (pullback,)
+
+
+def sinh(x: A) -> Unary[A]:
+    """Return the hyperbolic sine."""
+    xp = namespace(x)
+    return xp.sinh(x), (lambda g: g * xp.cosh(x),)
+
+
+def cosh(x: A) -> Unary[A]:
+    """Return the hyperbolic cosine."""
+    xp = namespace(x)
+    return xp.cosh(x), (lambda g: g * xp.sinh(x),)
+
+
+def tanhshrink(x: A) -> Unary[A]:
+    """Return x − tanh(x), for small x by Lambert's continued fraction of tanh."""
+    xp = namespace(x)
+    near = xp.minimum(xp.maximum(x, -1.5), 1.5)
+    square, rest = near * near, 0.0 * near
+    for n in range(25, 1, -2):
+        rest = square / (rest + n)
+    value = xp.where(xp.abs(x) < 1.5, near * rest / (rest + 1.0), x - xp.tanh(x))
+    return value, (lambda g: g * (xp.tanh(x) * xp.tanh(x)),)
 
 
 def sin(x: A) -> Unary[A]:
@@ -87,32 +121,32 @@ def tan(x: A) -> Unary[A]:
 def asin(x: A) -> Unary[A]:
     """Return the inverse of the sine, in radians."""
     xp = namespace(x)
-    return xp.asin(x), (lambda g: g / xp.sqrt(1.0 - x * x),)
+    return xp.asin(x), (lambda g: g / xp.sqrt(_one_minus_square(x)),)
 
 
 def acos(x: A) -> Unary[A]:
     """Return the inverse of the cosine, in radians."""
     xp = namespace(x)
-    return xp.acos(x), (lambda g: -g / xp.sqrt(1.0 - x * x),)
+    return xp.acos(x), (lambda g: -g / xp.sqrt(_one_minus_square(x)),)
 
 
 def atan(x: A) -> Unary[A]:
     """Return the inverse of the tangent, in radians."""
-    return namespace(x).atan(x), (lambda g: g / (x * x + 1.0),)
+    return namespace(x).atan(x), (lambda g: g * square(_inverse_hypotenuse(x))[0],)
 
 
 def asinh(x: A) -> Unary[A]:
     """Return the inverse of the hyperbolic sine."""
+    return namespace(x).asinh(x), (lambda g: g * _inverse_hypotenuse(x),)
+
+
+def _inverse_hypotenuse(x: A) -> A:
+    """Return 1 / √(x² + 1), of which x² may be infinite although x is not."""
     xp = namespace(x)
-
-    def pullback(g: A) -> A:
-        # √(x² + 1), of which x² may be infinite although x is not.
-        size = xp.maximum(xp.where(xp.isfinite(x), xp.abs(x), 1.0), 1.0)
-        size = xp.stop_gradient(size)
-        near, one = x / size, 1.0 / size
-        return g / (xp.sqrt(near * near + one * one) * size)
-
-    return xp.asinh(x), (pullback,)
+    # Both are divided by the larger of |x| and 1.
+    near = xp.minimum(xp.maximum(x, -1.0), 1.0)
+    one = 1.0 / xp.maximum(xp.abs(x), 1.0)
+    return one / xp.sqrt(near * near + one * one)
 
 
 def acosh(x: A) -> Unary[A]:
@@ -124,66 +158,130 @@ def acosh(x: A) -> Unary[A]:
 
 def atanh(x: A) -> Unary[A]:
     """Return the inverse of the hyperbolic tangent."""
-    return namespace(x).atanh(x), (lambda g: g / (1.0 - x * x),)
+    return namespace(x).atanh(x), (lambda g: g / _one_minus_square(x),)
+
+
+def _one_minus_square(x: A) -> A:
+    """Return 1 − x², also near ±1 with all digits; the derivative is that of the square."""
+    rounded = 1.0 - x * x
+    return namespace(x).stop_gradient((1.0 - x) * (x + 1.0) - rounded) + rounded
 
 
 def sigmoid(x: A) -> Unary[A]:
-    """Return 1 / (1 + e⁻ˣ), computed with tanh, which does not overflow."""
-    value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5
-    return value, (lambda g: g * (value * (1.0 - value)),)
+    """Return eˣ / (1 + eˣ); from 40 on it is 1 in all types, and the power does not overflow."""
+    xp = namespace(x)
+    value = xp.exp(xp.minimum(x, 40.0))
+    value /= value + 1.0
+    # sigmoid(−x) is 1 − value, which is 0 where the value is rounded to 1.
+    return value, (lambda g: g * (value * sigmoid(-x)[0]),)
 
 
 def erf(x: A) -> Unary[A]:
-    """Return the error function 2/√π ∫₀ˣ exp(−t²) dt, by the Fourier series of Strecok (1968)."""
+    """Return the error function 2/√π ∫₀ˣ exp(−t²) dt."""
     xp = namespace(x)
-    # The series is exact to 15 digits up to 6, where erf is 1.
-    near = clip(x, -6.0, 6.0)[0]
-    value = near / 5.0
-    for n in range(1, 31):
-        value = value + math.exp(-n * n / 25.0) / n * xp.sin(0.4 * n * near)
+    far = 1.0 - _erfc_far(x, _gaussian(x, 1.0))
+    value = xp.where(xp.abs(x) < 0.5, _erf_near(x), far)
     slope = 2.0 / math.sqrt(math.pi)
-    return 2.0 / math.pi * value, (lambda g: g * (slope * xp.exp(-(x * x))),)
+    return value, (lambda g: g * (slope * _gaussian(x, 1.0)),)
 
 
 def erfc(x: A) -> Unary[A]:
-    """Return 1 − erf(x), which is as accurate for large x: the sum of Matta and Reichel (1971)."""
+    """Return 1 − erf(x), which is as accurate for large x."""
+    xp = namespace(x)
+    far = _erfc_far(x, _gaussian(x, 1.0))
+    value = xp.where(xp.abs(x) < 0.5, 1.0 - _erf_near(x), far)
+    slope = -2.0 / math.sqrt(math.pi)
+    return value, (lambda g: g * (slope * _gaussian(x, 1.0)),)
+
+
+def normal_cdf(x: A) -> Unary[A]:
+    """Return the probability that a number of the normal distribution is at most x."""
+    xp = namespace(x)
+    scaled = -math.sqrt(0.5) * x
+    far = _erfc_far(scaled, _gaussian(x, 0.5))
+    value = 0.5 * xp.where(xp.abs(scaled) < 0.5, 1.0 - _erf_near(scaled), far)
+    density = 1.0 / math.sqrt(2.0 * math.pi)
+    return value, (lambda g: g * (density * _gaussian(x, 0.5)),)
+
+
+def _gaussian(x: A, factor: float) -> A:
+    """Return exp(−factor · x²), as accurate for large x.
+
+    The rounding of x² would be multiplied by the slope of the exponential. It is computed by a
+    number near x, of which the square is exact.
+    """
+    xp = namespace(x)
+    near = xp.minimum(xp.maximum(x, -40.0), 40.0)
+    short = xp.floor(64.0 * near) / 64.0
+    square = near * near
+    rest = (short * short - square) + (near - short) * (near + short)
+    return xp.exp(-factor * square) * (1.0 - factor * xp.stop_gradient(rest))
+
+
+def _erf_near(x: A) -> A:
+    """Return erf of x in [−1/2, 1/2] by its power series."""
+    xp = namespace(x)
+    near = xp.minimum(xp.maximum(x, -0.5), 0.5)
+    square, total = near * near, 0.0 * near
+    for n in range(12, -1, -1):
+        total *= square
+        total += (-1.0) ** n / (math.factorial(n) * (2 * n + 1))
+    return 2.0 / math.sqrt(math.pi) * near * total
+
+
+def _erfc_far(x: A, gaussian: A) -> A:
+    """Return erfc of x with |x| > 1/2, given exp(−x²): the sum of Matta and Reichel (1971)."""
     xp = namespace(x)
     # The integral of exp(−t²) / (t² + x²) by the trapezoidal rule of step 1/2. Up to 6, the pole of
     # the integrand adds a term that matters; from 30 on, the result is 0.
-    far = clip(x, 1.0, 30.0)[0]
+    far = xp.minimum(xp.maximum(xp.abs(x), 0.5), 30.0)
     square = far * far
     total = 0.5 / square
     for n in range(1, 13):
-        total = total + math.exp(-n * n / 4.0) / (square + n * n / 4.0)
-    pole = xp.exp(clip(far, 1.0, 6.0)[0] * (-4.0 * math.pi))
-    residue = xp.where(far < 6.0, 2.0 * pole / (1.0 - pole), 0.0)
-    tail = far * xp.exp(-square) * total / math.pi - residue
-    slope = 2.0 / math.sqrt(math.pi)
-    value = xp.where(x > 1.0, tail, 1.0 - erf(x)[0])
-    return value, (lambda g: g * (-slope * xp.exp(-(x * x))),)
+        total += math.exp(-n * n / 4.0) / (square + n * n / 4.0)
+    pole = xp.exp(-4.0 * math.pi * xp.minimum(far, 6.0))
+    residue = 2.0 * pole / (1.0 - pole) * xp.astype(far < 6.0, far.dtype)
+    tail = far * total / math.pi * gaussian - residue
+    # tail where x > 0, and 2 − tail elsewhere.
+    sign = xp.sign(x)
+    return sign * tail + (1.0 - sign)
 
 
 def expm1(x: A) -> Unary[A]:
-    """Return eˣ − 1, which is as accurate for small x: tanh(x/2) (eˣ + 1)."""
-    power = namespace(x).exp(x)
-    return namespace(x).tanh(0.5 * x) * (power + 1.0), (lambda g: g * power,)
+    """Return eˣ − 1, which is as accurate for small x."""
+    xp = namespace(x)
+    return xp.expm1(x), (lambda g: g * xp.exp(x),)
 
 
 def log1p(x: A) -> Unary[A]:
-    """Return log(1 + x), which is as accurate for small x: the rounding of 1 + x is added."""
-    xp = namespace(x)
-    total = x + 1.0
-    rounded = total - 1.0
-    exact = xp.equal(rounded, x)
-    value = xp.log(total) + xp.where(exact, 0.0, (x - rounded) / xp.where(exact, 1.0, total))
-    return value, (lambda g: g / (x + 1.0),)
+    """Return log(1 + x), which is as accurate for small x."""
+    return namespace(x).log1p(x), (lambda g: g / (x + 1.0),)
 
 
 def softplus(x: A) -> Unary[A]:
     """Return log(1 + eˣ) without overflow; the derivative is the sigmoid."""
     xp = namespace(x)
-    value = xp.maximum(x, 0.0) + xp.log(xp.exp(-xp.abs(x)) + 1.0)
+    value = xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
     return value, (lambda g: g * sigmoid(x)[0],)
+
+
+def softsign(x: A) -> Unary[A]:
+    """Return x / (1 + |x|)."""
+    scale = namespace(x).abs(x) + 1.0
+    return x / scale, (lambda g: g / scale / scale,)
+
+
+def hardswish(x: A) -> Unary[A]:
+    """Return x times (x + 3) / 6 limited to [0, 1]; the derivative at ±3 is that between them."""
+    xp = namespace(x)
+    factor = xp.minimum(xp.maximum(x + 3.0, 0.0), 6.0) / 6.0
+
+    def pullback(g: A) -> A:
+        # Not factor + x / 6, which has no digits near its zero at −3/2.
+        is_flat = xp.abs(x) > 3.0
+        return g * xp.where(is_flat, factor, (x + 1.5) / 3.0)
+
+    return x * factor, (pullback,)
 
 
 def relu(x: A) -> Unary[A]:

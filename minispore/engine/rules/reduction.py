@@ -53,7 +53,7 @@ def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     top = xp.where(xp.isfinite(top), top, 0.0)
     exponentials = xp.exp(x - top)
     total = xp.sum(exponentials, axis=axis, keepdims=True)
-    value = xp.log(total) + top
+    value = log_of_total(total, exponentials, axis) + top
     if not keepdims:
         value = xp.squeeze(value, _axes(axis, x.ndim))
 
@@ -86,7 +86,23 @@ def log_softmax(x: A, axis: int) -> Unary[A]:
     def pullback(g: A) -> A:
         return g - exponentials * (xp.sum(g, axis=axis, keepdims=True) / total)
 
-    return shifted - xp.log(total), (pullback,)
+    return shifted - log_of_total(total, exponentials, axis), (pullback,)
+
+
+def log_of_total(total: A, exponentials: A, axis: Axis) -> A:
+    """Return the logarithm of a sum of which the largest term is 1, also where the sum is almost 1.
+
+    Args:
+        total: The sum, of which the reduced axes have the length 1.
+        exponentials: The terms.
+        axis: The axis or axes over which they are added.
+    """
+    xp = namespace(total)
+    # If only one term is 1, the sum less 1 is replaced by the sum of the others.
+    others = exponentials - xp.floor(exponentials)
+    rest = total - 1.0
+    error = rest - xp.sum(others, axis=axis, keepdims=True)
+    return xp.log1p(rest - xp.stop_gradient(xp.where(xp.abs(error) < 0.5, error, 0.0)))
 
 
 def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:

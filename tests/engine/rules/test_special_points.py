@@ -151,10 +151,11 @@ ROWS: dict[str, Row] = {
         undefined=lambda x: abs(x) >= 1,
         relative=1000,
     ),
-    # What is small is the difference of two numbers near 1, so that it is fast.
-    "elementwise.tanh": Row(absolute=(0, 1, 1)),
-    "elementwise.sigmoid": Row(absolute=(1, 1, 1)),
-    "elementwise.softplus": Row(absolute=(1, 1, 1)),
+    # What is small is the difference of two larger numbers, so that it is fast.
+    "elementwise.tanh": Row(absolute=(0, 0, 1)),
+    "elementwise.sigmoid": Row(absolute=(0, 0, 1)),
+    "elementwise.softplus": Row(absolute=(0, 0, 1)),
+    "elementwise.softsign": Row(stated={(0.0,): (1.0, 0.0)}, undefined=lambda x: x == 0),
     "reduction.max": Row(kink=True),
     "reduction.min": Row(kink=True),
     "unfold.max_over_window": Row(kink=True),
