@@ -50,6 +50,7 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     is_recorded,
+    share,
     wrap,
 )
 from minispore.engine.dtypes import DType
@@ -65,6 +66,7 @@ from minispore.ops import (
     reduction,
 )
 from minispore.ops import manipulation as shapes
+from minispore.ops._writes import check_writable, write_at
 from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import (
     caller,
@@ -514,7 +516,7 @@ class Tensor(Variable):
 
     def __setitem__(self, index: object, value: Operand) -> None:
         if self._is_rebound(value):
-            self._rebind(indexing.setitem(self, index, value))
+            write_at(self, index, value)
         else:
             indexing.assign_at(self, index, value)
 
@@ -525,24 +527,11 @@ class Tensor(Variable):
         recorded = isinstance(value, Tensor) and is_recorded(value)
         return recorded or is_recorded(self) or in_record_block()
 
-    def _rebind(self, other: Tensor) -> None:
-        self._data, self._node = other._data, other._node
-
-    def _adopt_data(self, other: Tensor) -> None:
-        if self._is_rebound(other):
-            self._rebind(shapes.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
-        else:
-            indexing.assign_at(self, ..., other)
-
     def _assign(self, other: Tensor) -> Tensor:
         try:
-            self._adopt_data(other)
+            self[...] = other
         except ValueError:
-            if is_host(self._data) and not to_host(self._data).flags.writeable:
-                raise ValueError(
-                    f"For '{caller()}', the memory of the tensor must be writable, but it is that "
-                    "of a read-only array."
-                ) from None
+            check_writable(self)
             raise ValueError(
                 f"For '{caller()}', the elements of a tensor of shape {self.shape} cannot become "
                 f"those of one of shape {other.shape}."
@@ -1195,7 +1184,9 @@ class Tensor(Variable):
         """
         if len(shape_) == 1 and isinstance(shape_[0], DType):
             try:
-                return Tensor.from_numpy(self.asnumpy().view(shape_[0].numpy_dtype))
+                view = Tensor.from_numpy(self.asnumpy().view(shape_[0].numpy_dtype))
+                share(view, self, is_constant=True)
+                return view
             except ValueError as error:
                 raise ValueError(f"For 'view', {error}") from None
         return self.reshape(*cast("tuple[Int | Sequence[Int], ...]", shape_))

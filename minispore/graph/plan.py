@@ -6,11 +6,11 @@ from typing import cast
 import numpy as np
 
 from minispore.common.tensor import Tensor, tensor_of
-from minispore.engine.array import is_ndarray
+from minispore.engine.array import bytes_of, is_ndarray, root_of
 from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
-from minispore.graph.tape import bytes_of, flattened, root_of
+from minispore.graph.tape import flattened
 from minispore.utils.checks import map_items
 
 

@@ -1,0 +1,120 @@
+"""Writes to tensors while a gradient is computed, whose graph keeps the arrays as they were.
+
+A tensor shares its memory with its views. While nothing is recorded, a write into the memory is
+seen by all of them. While operations are recorded, all get the same parts of a copy of the memory,
+into which the elements are then written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minispore.engine.array import (
+    Array,
+    HostArray,
+    address_of,
+    copied_together,
+    ensure_owned,
+    is_host,
+    to_device_of,
+    to_host,
+)
+from minispore.engine.dispatch import Values, Variable, aliases, apply1, apply3, wrap
+from minispore.engine.graph import in_record_block, is_recording
+from minispore.engine.rules.arithmetic import where
+from minispore.engine.rules.indexing import getitem
+from minispore.engine.rules.shape import reshape
+from minispore.ops.indexing import assign_at, setitem
+from minispore.utils.checks import caller
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
+
+def write_at(input: Tensor, index: object, value: Tensor | Values) -> None:
+    """Write `value` at `index` while operations may be recorded; see `write`."""
+    check_writable(input)
+    if input._is_input:
+        new = wrap(ensure_owned(input._data, copy=True), input, input._node)
+        assign_at(new, index, value)
+    else:
+        new = setitem(input, index, value)
+    write(input, new, index)
+
+
+def write(input: Variable, new: Variable, index: object = ...) -> None:
+    """Give a tensor new elements and their node, and all that share its memory the same elements.
+
+    Args:
+        input: The tensor.
+        new: Its elements and its node.
+        index: Where the elements are new.
+
+    Raises:
+        RuntimeError: The tensor is on a GPU, and a part of it is another tensor.
+    """
+    others = aliases(input)
+    if others and is_recording() and any(x._node for x in (new, *others)):
+        written = wrap(np.zeros(input.shape, np.bool_), input)
+        assign_at(written, index, True)
+        for other in others:
+            if not (other._is_input or other._aliases[1]):
+                _follow(other, input, new, to_host(written._data))
+    arrays = [x._data for x in (input, *others)]
+    if all(array is arrays[0] for array in arrays):
+        arrays = [ensure_owned(new._data, copy=False)] * len(arrays)
+    elif is_host(arrays[0]):
+        arrays = copied_together([to_host(array) for array in arrays])
+        to_host(arrays[0])[...] = to_host(new._data)
+    else:
+        raise RuntimeError(
+            f"For '{caller()}', a tensor on a GPU that shares memory with a part of it cannot be "
+            "written to while a gradient is computed: write to a copy."
+        )
+    input._node = new._node
+    for x, array in zip((input, *others), arrays, strict=True):
+        x._data = array
+
+
+def _follow(view: Variable, x: Variable, new: Variable, written: HostArray) -> None:
+    """Let the gradient of the elements that a view shares with the written ones flow to `new`."""
+    places = np.where(written, np.arange(written.size).reshape(written.shape), -1)
+    if view._data is not x._data:
+        positions, those_of_view = _positions(to_host(x._data), to_host(view._data))
+        found = np.full(1 + max(positions.max(), those_of_view.max(initial=0)), -1)
+        found[positions] = places
+        places = found[those_of_view]
+    if places.max(initial=-1) >= 0:
+        values = apply1(getitem, apply1(reshape, new, (-1,)), (to_device_of(places, new._data),))
+        is_kept = wrap(to_device_of(places < 0, view._data), view)
+        view._node = apply3(where, is_kept, view, values)._node
+
+
+def _positions(*arrays: HostArray) -> list[HostArray]:
+    """Return where the elements of arrays are in the memory that they share."""
+    positions: list[HostArray] = []
+    for array in arrays:
+        places: HostArray = np.array(address_of(array))
+        for length, stride in zip(array.shape, array.strides, strict=True):
+            places = places[..., None] + np.arange(length) * stride
+        positions.append(places)
+    first = min(places.min() for places in positions if places.size)
+    return [(places - first) // arrays[0].itemsize for places in positions]
+
+
+def writable(input: Variable) -> Array:
+    """Return a tensor's array for writing; in a `record` block it is new memory, as by `write`."""
+    if in_record_block():
+        write(input, wrap(ensure_owned(input._data, copy=True), input, input._node))
+    return input._data
+
+
+def check_writable(input: Variable) -> None:
+    """Raise ValueError if the memory of a tensor is that of a read-only array."""
+    if is_host(input._data) and not to_host(input._data).flags.writeable:
+        raise ValueError(
+            f"For '{caller()}', the memory of the tensor must be writable, but it is that of a "
+            "read-only array."
+        )

@@ -1,0 +1,174 @@
+"""A write through a view has the same effect in a function and in its differentiation."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
+
+View = Callable[[Tensor], Tensor]
+VIEWS: dict[str, View] = {
+    "[0]": lambda t: t[0],
+    "[-1:]": lambda t: t[-1:],
+    "[:, 1]": lambda t: t[:, 1],
+    "[::-1]": lambda t: t[::-1],
+    "[None]": lambda t: t[None],
+    "[..., ::2]": lambda t: t[..., ::2],
+    "[[0, 1]]": lambda t: t[[0, 1]],
+    "T": lambda t: t.T,
+    "reshape": lambda t: t.reshape(-1),
+    "reshape(3, -1)": lambda t: t.reshape(3, -1),
+    "view": lambda t: t.view(-1, 2),
+    "flatten": lambda t: t.flatten(),
+    "swapaxes": lambda t: t.swapaxes(0, -1),
+    "movedim": lambda t: t.movedim(0, -1),
+    "expand_dims": lambda t: t.expand_dims(-1),
+    "squeeze": lambda t: t.squeeze(),
+    "broadcast_to": lambda t: t.broadcast_to(2, *t.shape),
+    "split": lambda t: ops.split(t, 1)[-1],
+    "chunk": lambda t: ops.chunk(t, 2)[0],
+    "unbind": lambda t: t.unbind(0)[-1],
+    "diagonal": ops.diagonal,
+    "flip": lambda t: t.flip((0,)),
+    "contiguous": lambda t: t.contiguous(),
+    "astype": lambda t: t.astype(ms.float64, copy=False),
+    "iter": lambda t: list(islice(t, 2))[-1],
+    "a rule": lambda t: ops.apply_rule(lambda a: (a.mT, (lambda g: g.mT,)), t),
+    "assign": lambda t: ops.assign_add(t, ops.zeros_like(t)),
+    "add": lambda t: t + 1,
+}
+# A constant: differences of the function do not show that.
+CONSTANTS: dict[str, View] = {
+    "stop_gradient": ops.stop_gradient,
+    "data": lambda t: t.data if isinstance(t, Parameter) else t,
+}
+
+
+def _at(index: object) -> Callable[[Tensor, Tensor], object]:
+    return lambda t, value: t.__setitem__(index, value)
+
+
+WRITES: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "[0] =": _at(0),
+    "[...] =": _at(...),
+    "[1:] =": _at(slice(1, None)),
+    "[[0, 0]] =": _at([0, 0]),
+    "[-1, ...] =": _at((-1, ...)),
+    "[t > 0.3] =": lambda t, value: t.__setitem__(t > 0.3, value),
+    "[1:] = [:-1]": lambda t, _: t.__setitem__(slice(1, None), t[:-1]),
+    "add_": lambda t, value: t.add_(value),
+    "mul_": lambda t, _: t.mul_(2),
+    "copy_": lambda t, value: t.copy_(value),
+    "fill_": lambda t, _: t.fill_(3),
+    "zero_": lambda t, _: t.zero_(),
+    "assign": lambda t, value: ops.assign(t, value.broadcast_to(t.shape)),
+    "assign_sub": lambda t, value: ops.assign_sub(t, value.broadcast_to(t.shape)),
+}
+ERRORS = (IndexError, TypeError, ValueError)
+
+
+class Step(NamedTuple):
+    """What is done to a tensor of those that there are; numbers are taken modulo their count."""
+
+    do: str
+    name: str
+    target: int
+    source: int
+
+
+class Run:
+    """A program with an input, a buffer and a parameter, and what all tensors hold meanwhile."""
+
+    def __init__(self, steps: list[Step], x: list[float], *, recorded: bool) -> None:
+        self.steps, self.recorded = steps, recorded
+        self.x = Tensor(np.array(x).reshape(3, 2))
+        self.buffer = Tensor(np.arange(6.0).reshape(2, 3))
+        self.parameter = Parameter(Tensor(np.arange(4.0).reshape(2, 2)))
+        self.row = self.buffer[1]  # a view that was made before
+        self.trace: list[object] = []
+        self.pool: list[Tensor] = []
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return a sum of squares of the tensors, which are linear in `x`."""
+        total = (x * x).sum()
+        product = x * 2
+        self.pool = [x, self.buffer, self.row, product, self.parameter]
+        families = [0, 1, 1, 2, 3]
+        for step in self.steps:
+            place = step.target % len(self.pool)
+            target, source = self.pool[place], self.pool[step.source % len(self.pool)]
+            if isinstance(source, Parameter) or (self.recorded and families[place] == 3):
+                # Assignments to a parameter are not recorded.
+                source = Tensor([float(step.source)], ms.float64)
+            elif step.source % 3:
+                source = (x.sum() if step.source % 3 == 1 else x[0, 1] * 3).reshape(1)
+            try:
+                if step.do == "view":
+                    self.pool.append((VIEWS | CONSTANTS)[step.name](target))
+                    families.append(families[place])
+                elif step.do == "write":
+                    WRITES[step.name](target, source)
+                else:
+                    total = total + (target * target * (place + 1)).sum()
+            except ERRORS as error:
+                self.trace.append(type(error))
+            self.trace.append([t.tolist() for t in self.pool])
+        return sum((t.sum() * (i + 1) for i, t in enumerate(self.pool)), total)
+
+    def write_to_all(self) -> list[object]:
+        """Return what the tensors hold after writes to one after the other."""
+        held: list[object] = []
+        for i, t in enumerate(self.pool):
+            try:
+                t.fill_(i)
+            except ERRORS as error:
+                held.append(type(error))
+            held.append([t.tolist() for t in (*self.pool, self.x)])
+        return held
+
+
+def steps_of(names: list[str]) -> st.SearchStrategy[list[Step]]:
+    places = st.integers(0, 11)
+    view = st.builds(Step, st.just("view"), st.sampled_from(names), places, places)
+    write = st.builds(Step, st.just("write"), st.sampled_from(list(WRITES)), places, places)
+    read = st.builds(Step, st.just("read"), st.just(""), places, places)
+    return st.lists(st.one_of(view, write, read), max_size=8)
+
+
+INPUT = [1.0, 2.0, -3.0, 4.0, 0.5, 2.0]
+
+
+@given(steps_of([*VIEWS, *CONSTANTS]))
+@example([Step("view", "[0]", 3, 0), Step("write", "[0] =", 5, 3)])
+def test_tensors_hold_the_same_with_and_without_a_gradient(steps: list[Step]) -> None:
+    """Also after it: what shared memory still does."""
+    outside, inside = (Run(steps, INPUT, recorded=False) for _ in range(2))
+    value = outside(outside.x)
+    found, _ = value_and_grad(inside)(inside.x)
+    assert inside.trace == outside.trace
+    assert found.item() == value.item()
+    assert inside.x.tolist() == outside.x.tolist()
+    assert inside.write_to_all() == outside.write_to_all()
+
+
+@given(steps_of(list(VIEWS)))
+@example([Step("view", "[0]", 3, 0), Step("write", "[0] =", 5, 1)])
+@example([Step("view", "T", 1, 0), Step("write", "[0] =", 5, 1), Step("write", "fill_", 2, 0)])
+def test_gradients_are_those_of_differences(steps: list[Step]) -> None:
+    """The function is a polynomial of second degree, whose central differences are exact."""
+    run = Run(steps, INPUT, recorded=True)
+    gradient = grad(run)(run.x)
+
+    def at(place: int, change: float) -> float:
+        shifted = [value + change * (i == place) for i, value in enumerate(INPUT)]
+        run = Run(steps, shifted, recorded=True)
+        return float(run(run.x))
+
+    expected = [(at(i, 2.0**-12) - at(i, -(2.0**-12))) * 2**11 for i in range(len(INPUT))]
+    np.testing.assert_allclose(gradient.asnumpy().ravel(), expected, 1e-7, 1e-7)
