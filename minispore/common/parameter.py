@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 from minispore.engine.array import device_of
-from minispore.engine.dispatch import array_from_values, share, wrap
+from minispore.engine.dispatch import ALONE, array_from_values, share, wrap
 from minispore.engine.dtypes import int32
 from minispore.engine.graph import Node, in_record_block
 from minispore.ops import _device_transfer, elementwise, indexing
@@ -184,7 +184,7 @@ def parameter_from_memory(tensor: Tensor, name: str) -> Parameter:
     """Return a parameter that takes over the memory of `tensor` without a copy."""
     parameter = object.__new__(Parameter)
     parameter._data = tensor._data
-    parameter._node = None
+    parameter._node, parameter._aliases = None, ALONE
     parameter.name = name
     parameter.requires_grad = True
     return parameter

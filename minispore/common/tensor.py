@@ -42,6 +42,7 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.dispatch import (
+    ALONE,
     Number,
     Values,
     Variable,
@@ -73,6 +74,7 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
     check_unmasked,
+    describe_value,
     type_error,
     value_error,
 )
@@ -164,7 +166,7 @@ class Tensor(Variable):
                 raise TypeError("For 'Tensor', the argument 'dtype' must be given with 'shape'.")
             input_data = _initial(shape, dtype, init)
         self._data = array_from_values(input_data, dtype)
-        self._node = None
+        self._node, self._aliases = None, ALONE
         if isinstance(input_data, Tensor) and is_recorded(input_data):
             # A copy that gradients flow through, as through `ops.cast`.
             self._node = elementwise.cast(input_data, self.dtype)._node
@@ -1077,7 +1079,8 @@ class Tensor(Variable):
         is called for the uses that follow, in a function that is being differentiated.
 
         Args:
-            hook: A function that returns None, or a gradient that replaces it.
+            hook: A function that returns None, or a gradient of its shape and type that replaces
+                it.
 
         Returns:
             A handle with a method `remove`.
@@ -1370,10 +1373,33 @@ class _GradientHooks:
         gradient = g if isinstance(g, Tensor) else wrap(g, self._like)
         for handle in tuple(self.handles):
             result = handle.hook(gradient)
-            if result is not None:
-                check_tensor(result, "hook's result")
-                gradient = result
+            name = getattr(handle.hook, "__name__", type(handle.hook).__name__)
+            what = f"For 'register_hook', what the hook '{name}' returns"
+            # A copy, since hooks may keep what they get and return.
+            gradient = elementwise.copy(checked_gradient(result, gradient, what))
         return cast("Array", gradient) if isinstance(g, Tensor) else gradient._data
+
+
+def checked_gradient(result: object, gradient: Tensor, what: str) -> Tensor:
+    """Return the result of a hook, or the gradient that it was given if that is None.
+
+    Args:
+        result: The result.
+        gradient: The gradient.
+        what: How errors call the result.
+
+    Raises:
+        TypeError: The result is no Tensor.
+        ValueError: It has another shape or data type than the gradient.
+    """
+    if result is None:
+        return gradient
+    must = f"{what} must be None or a Tensor of shape {gradient.shape} and type {gradient.dtype!r}"
+    if not isinstance(result, Tensor):
+        raise TypeError(f"{must}, but got {describe_value(result)}.")
+    if (result.shape, result.dtype) != (gradient.shape, gradient.dtype):
+        raise ValueError(f"{must}, but got shape {result.shape} and type {result.dtype!r}.")
+    return result
 
 
 def _resolve_alias(axis: V, dim: V | None, default: object = None) -> V:
@@ -1442,7 +1468,7 @@ def tensor(
 def tensor_of(data: Array | HostArray) -> Tensor:
     """Return a tensor that shares the memory of an array, on its device."""
     tensor = object.__new__(Tensor)
-    tensor._data, tensor._node = data, None
+    tensor._data, tensor._node, tensor._aliases = data, None, ALONE
     return tensor
 
 

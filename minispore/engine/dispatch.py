@@ -7,7 +7,7 @@ computed, the pullbacks are recorded in a node.
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, ClassVar, TypeAlias, TypeVar, TypeVarTuple, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, TypeVarTuple, cast
 from weakref import ref
 
 import numpy as np
@@ -72,6 +72,7 @@ class Variable:
 
 
 T = TypeVar("T", bound=Variable)
+ALONE: Final[tuple[set[ref[Variable]], bool]] = (set(), False)
 
 
 def check_tensor(x: object, name: str = "input") -> Variable:
@@ -95,7 +96,7 @@ def wrap(data: Array, like: T, node: Node | None = None) -> T:
     value: T = _new(like._result)
     # numpy returns a scalar where a result has no axes.
     value._data = asarray(data) if isinstance(data, _scalar) else data
-    value._node = node
+    value._node, value._aliases = node, ALONE
     return value
 
 
@@ -114,7 +115,7 @@ def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
     """
     if root_of(view._data) is not root_of(x._data):
         return
-    if not hasattr(x, "_aliases"):
+    if x._aliases is ALONE:
         x._aliases = set(), False
         x._aliases[0].add(ref(x, x._aliases[0].discard))
     known, inherited = x._aliases
@@ -124,8 +125,6 @@ def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
 
 def aliases(x: Variable) -> list[Variable]:
     """Return the other variables that share the memory of `x`."""
-    if not hasattr(x, "_aliases"):
-        return []
     root = root_of(x._data)
     known = [alias() for alias in tuple(x._aliases[0])]
     return [y for y in known if y is not None and y is not x and root_of(y._data) is root]

@@ -50,7 +50,7 @@ def multi_output_vjp(
             if gradient.shape != x.shape:
                 raise ValueError(
                     f"The gradient of input {k} must be of its shape {x.shape}, "
-                    f"but the bprop or hook gave {gradient.shape}."
+                    f"but 'bprop' gave {gradient.shape}."
                 )
         return token
 

@@ -7,6 +7,7 @@ into which the elements are then written.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,7 @@ def write_at(input: Tensor, index: object, value: Tensor | Values) -> None:
     write(input, new, index)
 
 
-def write(input: Variable, new: Variable, index: object = ...) -> None:
+def write(input: Tensor, new: Tensor, index: object = ...) -> None:
     """Give a tensor new elements and their node, and all that share its memory the same elements.
 
     Args:
@@ -62,7 +63,7 @@ def write(input: Variable, new: Variable, index: object = ...) -> None:
         for other in others:
             if not (other._is_input or other._aliases[1]):
                 _follow(other, input, new, to_host(written._data))
-    arrays = [x._data for x in (input, *others)]
+    arrays: Sequence[Array] = [x._data for x in (input, *others)]
     if all(array is arrays[0] for array in arrays):
         arrays = [ensure_owned(new._data, copy=False)] * len(arrays)
     elif is_host(arrays[0]):
@@ -104,14 +105,14 @@ def _positions(*arrays: HostArray) -> list[HostArray]:
     return [(places - first) // arrays[0].itemsize for places in positions]
 
 
-def writable(input: Variable) -> Array:
+def writable(input: Tensor) -> Array:
     """Return a tensor's array for writing; in a `record` block it is new memory, as by `write`."""
     if in_record_block():
         write(input, wrap(ensure_owned(input._data, copy=True), input, input._node))
     return input._data
 
 
-def check_writable(input: Variable) -> None:
+def check_writable(input: Tensor) -> None:
     """Raise ValueError if the memory of a tensor is that of a read-only array."""
     if is_host(input._data) and not to_host(input._data).flags.writeable:
         raise ValueError(

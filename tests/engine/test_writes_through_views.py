@@ -5,12 +5,11 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
+from minispore import Parameter, Tensor, grad, ops, value_and_grad
 
 View = Callable[[Tensor], Tensor]
 VIEWS: dict[str, View] = {
