@@ -93,8 +93,7 @@ class Parameter(Tensor):
     def data(self) -> Tensor:
         """The values as a constant that shares the memory; an assignment calls `set_data`.
 
-        `set_data` gives the parameter other memory. In-place updates write into this one, unless
-        they are made by a function that is being differentiated.
+        `set_data` gives the parameter other memory; in-place updates are seen in both.
         """
         data = wrap(self._data, self)
         share(data, self, is_constant=True)

@@ -116,10 +116,10 @@ class Tensor(Variable):
     (`Tensor.from_numpy` shares its memory). Operands of two types are promoted to the wider type,
     and a float type is wider than any integer type: int32 with float32 gives float32.
 
-    Slices and reshaped tensors share memory with the tensor, and assigning to items writes into it.
-    While a gradient is being computed, assigning to items and methods in place, such as `add_`,
-    give this tensor new elements instead, so that they can be differentiated, and tensors that
-    shared memory with it keep their elements.
+    Slices and reshaped tensors share memory with the tensor, as in numpy, and assigning to items
+    and methods in place, such as `add_`, write into it. While a gradient is being computed, the
+    tensor and all that share its memory get new memory with the same elements, and gradients flow
+    through what is written. An array of numpy that shared the former memory keeps its elements.
 
     Args:
         input_data: A number, nested lists or tuples of numbers, a numpy array, or a Tensor.
@@ -271,7 +271,8 @@ class Tensor(Variable):
         """Return the elements as a numpy array, through which no gradient flows.
 
         The array shares the tensor's memory, unless the tensor is on a GPU. Writing into it changes
-        gradients that are computed later from the tensor's elements.
+        gradients that are computed later from the tensor's elements. While a gradient is being
+        computed, it does not show what is written to the tensor.
         """
         return to_host(self._data)
 

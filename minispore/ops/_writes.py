@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
     HostArray,
     address_of,
     copied_together,
+    device_namespace,
     ensure_owned,
     is_host,
     to_device_of,
@@ -57,12 +59,6 @@ def write(input: Tensor, new: Tensor, index: object = ...) -> None:
         RuntimeError: The tensor is on a GPU, and a part of it is another tensor.
     """
     others = aliases(input)
-    if others and is_recording() and any(x._node for x in (new, *others)):
-        written = wrap(np.zeros(input.shape, np.bool_), input)
-        assign_at(written, index, True)
-        for other in others:
-            if not (other._is_input or other._aliases[1]):
-                _follow(other, input, new, to_host(written._data))
     arrays: Sequence[Array] = [x._data for x in (input, *others)]
     if all(array is arrays[0] for array in arrays):
         arrays = [ensure_owned(new._data, copy=False)] * len(arrays)
@@ -71,9 +67,17 @@ def write(input: Tensor, new: Tensor, index: object = ...) -> None:
         to_host(arrays[0])[...] = to_host(new._data)
     else:
         raise RuntimeError(
-            f"For '{caller()}', a tensor on a GPU that shares memory with a part of it cannot be "
-            "written to while a gradient is computed: write to a copy."
+            f"For '{caller()}', while a gradient is computed, a tensor on a GPU cannot be written to "
+            "if another one is a part of it: write to the larger one, as in x[i, j] = …, and get "
+            "the part afterwards."
         )
+    if others and is_recording() and any(x._node for x in (new, *others)):
+        mask = device_namespace(input._data).zeros(input.shape, dtypes.bool_.numpy_dtype)
+        written = wrap(mask, input)
+        assign_at(written, index, True)
+        for other in others:
+            if not (other._is_input or other._aliases[1]):
+                _follow(other, input, new, to_host(written._data))
     input._node = new._node
     for x, array in zip((input, *others), arrays, strict=True):
         x._data = array
@@ -114,7 +118,8 @@ def writable(input: Tensor) -> Array:
 
 def check_writable(input: Tensor) -> None:
     """Raise ValueError if the memory of a tensor is that of a read-only array."""
-    if is_host(input._data) and not to_host(input._data).flags.writeable:
+    flags: object = getattr(input._data, "flags", None)
+    if not getattr(flags, "writeable", True):  # CuPy's arrays have no such flag
         raise ValueError(
             f"For '{caller()}', the memory of the tensor must be writable, but it is that of a "
             "read-only array."

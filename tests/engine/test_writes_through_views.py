@@ -1,15 +1,21 @@
 """A write through a view has the same effect in a function and in its differentiation."""
 
+import copy
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, Tensor, grad, ops, value_and_grad
+from minispore.engine.graph import record
+from minispore.utils.checks import as_items
+from tests.helpers.valid_arguments import OPERATIONS
 
 View = Callable[[Tensor], Tensor]
 VIEWS: dict[str, View] = {
@@ -143,10 +149,7 @@ def steps_of(names: list[str]) -> st.SearchStrategy[list[Step]]:
 INPUT = [1.0, 2.0, -3.0, 4.0, 0.5, 2.0]
 
 
-@given(steps_of([*VIEWS, *CONSTANTS]))
-@example([Step("view", "[0]", 3, 0), Step("write", "[0] =", 5, 3)])
-def test_tensors_hold_the_same_with_and_without_a_gradient(steps: list[Step]) -> None:
-    """Also after it: what shared memory still does."""
+def check_that_both_hold_the_same(steps: list[Step]) -> None:
     outside, inside = (Run(steps, INPUT, recorded=False) for _ in range(2))
     value = outside(outside.x)
     found, _ = value_and_grad(inside)(inside.x)
@@ -156,11 +159,7 @@ def test_tensors_hold_the_same_with_and_without_a_gradient(steps: list[Step]) ->
     assert inside.write_to_all() == outside.write_to_all()
 
 
-@given(steps_of(list(VIEWS)))
-@example([Step("view", "[0]", 3, 0), Step("write", "[0] =", 5, 1)])
-@example([Step("view", "T", 1, 0), Step("write", "[0] =", 5, 1), Step("write", "fill_", 2, 0)])
-def test_gradients_are_those_of_differences(steps: list[Step]) -> None:
-    """The function is a polynomial of second degree, whose central differences are exact."""
+def check_gradient(steps: list[Step]) -> None:
     run = Run(steps, INPUT, recorded=True)
     gradient = grad(run)(run.x)
 
@@ -169,5 +168,62 @@ def test_gradients_are_those_of_differences(steps: list[Step]) -> None:
         run = Run(steps, shifted, recorded=True)
         return float(run(run.x))
 
+    # The function is a polynomial of second degree, whose central differences are exact.
     expected = [(at(i, 2.0**-12) - at(i, -(2.0**-12))) * 2**11 for i in range(len(INPUT))]
     np.testing.assert_allclose(gradient.asnumpy().ravel(), expected, 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("view", "kind"),
+    [
+        pytest.param(view, kind, marks=[pytest.mark.full] * (kind != i % 5))
+        for i, view in enumerate([*VIEWS, *CONSTANTS])
+        for kind in range(5)
+    ],
+)
+def test_each_write_to_and_through_each_view(view: str, kind: int) -> None:
+    """The argument, a buffer, a view of it from before, a product and a parameter are viewed."""
+    for write in WRITES:
+        for written in (kind, 5):
+            steps = [Step("read", "", kind, 0), Step("view", view, kind, 0)]
+            steps += [Step("read", "", 5, 0), Step("write", write, written, 1)]
+            check_that_both_hold_the_same(steps)
+            if view in VIEWS and write == "[0] =":
+                check_gradient(steps)
+
+
+@given(steps_of([*VIEWS, *CONSTANTS]))
+@example([Step("view", "[0]", 3, 0), Step("write", "[0] =", 5, 3)])
+def test_tensors_hold_the_same_with_and_without_a_gradient(steps: list[Step]) -> None:
+    """Also after it: what shared memory still does."""
+    check_that_both_hold_the_same(steps)
+
+
+@given(steps_of(list(VIEWS)))
+@example([Step("view", "[0]", 3, 0), Step("write", "[0] =", 5, 1)])
+@example([Step("view", "T", 1, 0), Step("write", "[0] =", 5, 1), Step("write", "fill_", 2, 0)])
+def test_gradients_are_those_of_differences(steps: list[Step]) -> None:
+    check_gradient(steps)
+
+
+def tensors_in(value: object) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    return [x for item in as_items(value) or () for x in tensors_in(item)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_results_of_each_operation_share_memory_as_without_a_gradient(name: str) -> None:
+    def written() -> list[object]:
+        ms.set_seed(1)
+        arguments = {key: copy.deepcopy(value) for key, value in OPERATIONS[name].items()}
+        result = getattr(ops, name)(**arguments)
+        held: list[object] = []
+        for i, tensor in enumerate([*tensors_in(list(arguments.values())), *tensors_in(result)]):
+            with suppress(ValueError):
+                tensor.fill_(i % 2)
+            held.append([x.tolist() for x in tensors_in([*arguments.values(), result])])
+        return held
+
+    assert repr(record(written)) == repr(written())
