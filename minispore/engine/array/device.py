@@ -409,7 +409,15 @@ def copied_together(arrays: Sequence[HostArray]) -> list[HostArray]:
 
 
 def bytes_of(*arrays: HostArray) -> HostArray:
-    """Return the memory of arrays, which are parts of the same, as an array of bytes."""
+    """Return the memory of arrays as an array of bytes.
+
+    Args:
+        *arrays: Arrays in the memory of one array.
+
+    Examples:
+        >>> bytes_of(np.zeros(2)).nbytes
+        16
+    """
     ends = [byte_bounds(x) for x in arrays if x.size] or [byte_bounds(arrays[0])]
     low, high = min(end for end, _ in ends), max(end for _, end in ends)
     interface = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
@@ -418,7 +426,16 @@ def bytes_of(*arrays: HostArray) -> HostArray:
 
 
 def address_of(x: HostArray) -> int:
-    """Return the address of the first element of an array."""
+    """Return the address of the first element of an array.
+
+    Args:
+        x: A numpy array.
+
+    Examples:
+        >>> x = np.zeros(2)
+        >>> address_of(x[1:]) - address_of(x)
+        8
+    """
     return int(x.__array_interface__["data"][0])
 
 
