@@ -377,7 +377,7 @@ def _with_output_hooks(
     Raises:
         TypeError: The output is of a class in which tensors are not found.
     """
-    if not _tensors(output) and not isinstance(output, _WITHOUT_TENSORS):
+    if _may_hide_tensors(output):
         raise TypeError(
             f"For '{type(cell).__name__}', which has a backward hook, 'construct' must return "
             "Tensors, alone or in tuples, lists and dictionaries, but it returned "
@@ -430,6 +430,10 @@ def _tensors(values: object) -> list[Tensor]:
     found: list[Tensor] = []
     _map_tensors(values, found.append)
     return found
+
+
+def _may_hide_tensors(output: object) -> bool:
+    return not _tensors(output) and not isinstance(output, _WITHOUT_TENSORS)
 
 
 def _replace_tensors(values: object, tensors: Iterable[Tensor]) -> object:

@@ -67,9 +67,9 @@ def write(input: Tensor, new: Tensor, index: object = ...) -> None:
         to_host(arrays[0])[...] = to_host(new._data)
     else:
         raise RuntimeError(
-            f"For '{caller()}', while a gradient is computed, a tensor on a GPU cannot be written to "
-            "if another one is a part of it: write to the larger one, as in x[i, j] = …, and get "
-            "the part afterwards."
+            f"For '{caller()}', while a gradient is computed, a tensor on a GPU must not be "
+            "written to if another one is a part of it: write to the larger one, as in "
+            "x[i, j] = …, and get the part afterwards."
         )
     if others and is_recording() and any(x._node for x in (new, *others)):
         mask = device_namespace(input._data).zeros(input.shape, dtypes.bool_.numpy_dtype)
@@ -101,10 +101,8 @@ def _positions(*arrays: HostArray) -> list[HostArray]:
     """Return where the elements of arrays are in the memory that they share."""
     positions: list[HostArray] = []
     for array in arrays:
-        places: HostArray = np.array(address_of(array))
-        for length, stride in zip(array.shape, array.strides, strict=True):
-            places = places[..., None] + np.arange(length) * stride
-        positions.append(places)
+        steps = [np.arange(n) * by for n, by in zip(array.shape, array.strides, strict=True)]
+        positions.append(np.asarray(sum(np.ix_(*steps), address_of(array))))
     first = min(places.min() for places in positions if places.size)
     return [(places - first) // arrays[0].itemsize for places in positions]
 

@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, Tensor, grad, ops, value_and_grad
+from minispore.engine.array import A
 from minispore.engine.graph import record
+from minispore.engine.rules import Unary
 from minispore.utils.checks import as_items
 from tests.helpers.valid_arguments import OPERATIONS
+
+
+def transposed(x: A) -> Unary[A]:
+    """Return the transposed matrices: a rule of a user, whose result is a view."""
+    return x.mT, (lambda g: g.mT,)
+
 
 View = Callable[[Tensor], Tensor]
 VIEWS: dict[str, View] = {
@@ -44,7 +52,7 @@ VIEWS: dict[str, View] = {
     "contiguous": lambda t: t.contiguous(),
     "astype": lambda t: t.astype(ms.float64, copy=False),
     "iter": lambda t: list(islice(t, 2))[-1],
-    "a rule": lambda t: ops.apply_rule(lambda a: (a.mT, (lambda g: g.mT,)), t),
+    "a rule": lambda t: ops.apply_rule(transposed, t),
     "assign": lambda t: ops.assign_add(t, ops.zeros_like(t)),
     "add": lambda t: t + 1,
 }
