@@ -30,6 +30,7 @@ from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.indexing import getitem
 from minispore.engine.rules.shape import reshape
 from minispore.ops.indexing import assign_at, setitem
+from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import caller
 
 if TYPE_CHECKING:
@@ -101,8 +102,10 @@ def _positions(*arrays: HostArray) -> list[HostArray]:
     """Return where the elements of arrays are in the memory that they share."""
     positions: list[HostArray] = []
     for array in arrays:
-        steps = [np.arange(n) * by for n, by in zip(array.shape, array.strides, strict=True)]
-        positions.append(np.asarray(sum(np.ix_(*steps), address_of(array))))
+        lengths = zip(array.shape, array.strides, strict=True)
+        steps: list[IndexArray] = [np.arange(n, dtype=np.intp) * by for n, by in lengths]
+        axes: Sequence[IndexArray] = np.ix_(*steps)
+        positions.append(np.asarray(sum(axes, address_of(array))))
     first = min(places.min() for places in positions if places.size)
     return [(places - first) // arrays[0].itemsize for places in positions]
 
