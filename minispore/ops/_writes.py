@@ -25,10 +25,11 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.dispatch import Values, Variable, aliases, apply1, apply3, wrap
-from minispore.engine.graph import in_record_block, is_recording
+from minispore.engine.graph import in_record_block, is_recording, record
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.indexing import getitem
 from minispore.engine.rules.shape import reshape
+from minispore.ops.elementwise import stop_gradient
 from minispore.ops.indexing import assign_at, setitem
 from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import caller
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 def write_at(input: Tensor, index: object, value: Tensor | Values) -> None:
     """Write `value` at `index` while operations may be recorded; see `write`."""
+    if in_record_block() and not is_recording():
+        # What is written is a constant, but the other elements keep their gradients.
+        record(lambda: write_at(input, index, stop_gradient(value)))
+        return
     check_writable(input)
     if input._is_input:
         new = wrap(ensure_owned(input._data, copy=True), input, input._node)

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import Parameter, Tensor, grad, ops, value_and_grad
+from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
 from minispore.engine.array import A
+from minispore.engine.dispatch import aliases
 from minispore.engine.graph import record
 from minispore.engine.rules import Unary
 from minispore.utils.checks import as_items
@@ -83,6 +85,8 @@ WRITES: dict[str, Callable[[Tensor, Tensor], object]] = {
     "assign": lambda t, value: ops.assign(t, value.broadcast_to(t.shape)),
     "assign_sub": lambda t, value: ops.assign_sub(t, value.broadcast_to(t.shape)),
 }
+# What they write is computed from the tensor.
+READING = ("[1:] = [:-1]", "add_", "mul_", "assign_sub")
 ERRORS = (IndexError, TypeError, ValueError)
 
 
@@ -126,7 +130,11 @@ class Run:
                     self.pool.append((VIEWS | CONSTANTS)[step.name](target))
                     families.append(families[place])
                 elif step.do == "write":
-                    WRITES[step.name](target, source)
+                    is_on = step.source < 9 or step.name in READING
+                    # Where recording is off, as in a cell with a `bprop`, constants are written.
+                    value = source if is_on else Tensor([float(place)], ms.float64)
+                    write = partial(WRITES[step.name], target, value)
+                    write() if is_on else record(write, on=False)
                 else:
                     total = total + (target * target * (place + 1)).sum()
             except ERRORS as error:
@@ -235,3 +243,114 @@ def test_results_of_each_operation_share_memory_as_without_a_gradient(name: str)
         return held
 
     assert repr(record(written)) == repr(written())
+
+
+class Remembering(nn.Cell):
+    """A cell that keeps its output, and writes to its input."""
+
+    def construct(self, x: Tensor) -> Tensor:
+        x[0] = 9.0
+        self.last = x * 2
+        return self.last
+
+
+class RememberingBackward(Remembering):
+    """The same with its own derivative."""
+
+    def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> Tensor:
+        return dout * 2
+
+
+def hooked(cell: nn.Cell) -> Remembering:
+    remembering = RememberingBackward() if isinstance(cell, RememberingBackward) else Remembering()
+    remembering.register_backward_hook(lambda *_: None)
+    return remembering
+
+
+def of_cell(cell: Remembering) -> Callable[[Tensor], Tensor]:
+    def function(x: Tensor) -> Tensor:
+        y = x * 1
+        out = cell(y)
+        out[0] = 7.0
+        return cell.last.sum() + y.sum()
+
+    return function
+
+
+def optimized(x: Tensor) -> Tensor:
+    weight = Parameter(Tensor([1.0, 2.0]))
+    first = weight[0:1]
+    nn.SGD([weight], learning_rate=1.0)((Tensor([3.0, 1.0]),))
+    return x.sum() * first
+
+
+def normalized(x: Tensor) -> Tensor:
+    norm = nn.BatchNorm1d(2).set_train()
+    mean = norm.moving_mean[0:1]
+    norm(x)
+    return x.sum() * mean
+
+
+def other_memory(x: Tensor) -> Tensor:
+    weight = Parameter(Tensor([1.0, 2.0]))
+    first = weight[0:1]
+    weight.set_data(Tensor([5.0, 6.0]))
+    weight[0] = 7.0
+    first[0] = 8.0
+    return x.sum() * (first + weight.sum() * 10)
+
+
+def other_type(x: Tensor) -> Tensor:
+    buffer = Tensor([1.0, 2.0])
+    bits = buffer.view(ms.int32)
+    buffer[0] = 3.0
+    before = float(bits[0])
+    bits[1] = 0
+    return x.sum() * (buffer.sum() + before)
+
+
+def of_inner_gradient(x: Tensor) -> Tensor:
+    y = x * 1
+    row = y[0]
+
+    def inner(t: Tensor) -> Tensor:
+        t[0] = 5.0
+        return (t * t).sum()
+
+    value, gradient = value_and_grad(inner)(row)
+    return (y * y).sum() + value + gradient.sum()
+
+
+FUNCTIONS = {
+    "a cell with a hook": of_cell(hooked(Remembering())),
+    "a cell with a hook and a bprop": of_cell(hooked(RememberingBackward())),
+    "a cell with a bprop": of_cell(RememberingBackward()),
+    "an optimizer": optimized,
+    "running statistics": normalized,
+    "set_data": other_memory,
+    "view of another type": other_type,
+    "an inner gradient": of_inner_gradient,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_of_functions_are_the_same_with_a_gradient(name: str) -> None:
+    function = FUNCTIONS[name]
+    inputs = [Tensor([[1.0, 2.0], [3.0, 4.0]]) for _ in range(3)]
+    value = function(inputs[0]).item()
+    assert value_and_grad(function)(inputs[1])[0].item() == value
+    # In the gradient of a gradient the function is recorded, too.
+    assert grad(lambda x: value_and_grad(function)(x)[0])(inputs[2]).shape == (2, 2)
+    assert inputs[0].tolist() == inputs[1].tolist() == inputs[2].tolist()
+
+
+def test_views_do_not_keep_each_other_in_memory() -> None:
+    x = Tensor(np.ones((2, 2)))
+    for _ in range(100):
+        ops.stop_gradient(x[0].T.reshape(-1))
+    assert aliases(x) == []
+    assert len(x._aliases[0]) == 1
+    views = [x[0], x.T]
+    assert len(aliases(views[0])) == 2
+    del x
+    assert len(aliases(views[0])) == 1
