@@ -5,6 +5,7 @@ value for its type, and not for the place where its code is stored.
 """
 
 import dis
+import os
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,6 +27,9 @@ import numpy as np
 from minispore.engine.dtypes import DType
 
 T = TypeVar("T")
+
+# Where Python's library is: a folder, or an archive for what is not frozen or written in C.
+STDLIB: Final = (os.path.dirname(os.__file__), os.path.dirname(dis.__file__))
 
 _IMMUTABLE: Final = frozenset(
     [

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Self
+from typing import ClassVar, Self
 
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 from minispore.engine.array import device_of
-from minispore.engine.dispatch import array_from_values, wrap, writable
+from minispore.engine.dispatch import ALONE, array_from_values, share, wrap
 from minispore.engine.dtypes import int32
-from minispore.engine.graph import Node
+from minispore.engine.graph import Node, in_record_block
 from minispore.ops import _device_transfer, elementwise, indexing
+from minispore.ops._writes import write_at
 from minispore.utils.checks import check_type, describe_value, type_error
 
 _unnamed = count(1)
@@ -42,6 +43,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ("_name", "_named")
+    _is_input: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -91,10 +93,11 @@ class Parameter(Tensor):
     def data(self) -> Tensor:
         """The values as a constant that shares the memory; an assignment calls `set_data`.
 
-        `set_data` gives the parameter other memory. In-place updates write into this one, unless
-        they are made by a function that is being differentiated.
+        `set_data` gives the parameter other memory; in-place updates are seen in both.
         """
-        return wrap(self._data, self)
+        data = wrap(self._data, self)
+        share(data, self, is_constant=True)
+        return data
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -165,11 +168,7 @@ class Parameter(Tensor):
         return Parameter, (self.asnumpy(), name, self.requires_grad)
 
     def __setitem__(self, index: object, value: Operand) -> None:
-        writable(self)
-        indexing.assign_at(self, index, value)
-
-    def _adopt_data(self, other: Tensor) -> None:
-        self[...] = other
+        (write_at if in_record_block() else indexing.assign_at)(self, index, value)
 
     def __repr__(self) -> str:
         return (
@@ -184,7 +183,7 @@ def parameter_from_memory(tensor: Tensor, name: str) -> Parameter:
     """Return a parameter that takes over the memory of `tensor` without a copy."""
     parameter = object.__new__(Parameter)
     parameter._data = tensor._data
-    parameter._node = None
+    parameter._node, parameter._aliases = None, ALONE
     parameter.name = name
     parameter.requires_grad = True
     return parameter

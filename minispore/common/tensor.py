@@ -42,6 +42,7 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.dispatch import (
+    ALONE,
     Number,
     Values,
     Variable,
@@ -50,6 +51,7 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     is_recorded,
+    share,
     wrap,
 )
 from minispore.engine.dtypes import DType
@@ -65,12 +67,14 @@ from minispore.ops import (
     reduction,
 )
 from minispore.ops import manipulation as shapes
+from minispore.ops._writes import check_writable, write_at
 from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import (
     caller,
     check_one_of,
     check_type,
     check_unmasked,
+    describe_value,
     type_error,
     value_error,
 )
@@ -112,10 +116,10 @@ class Tensor(Variable):
     (`Tensor.from_numpy` shares its memory). Operands of two types are promoted to the wider type,
     and a float type is wider than any integer type: int32 with float32 gives float32.
 
-    Slices and reshaped tensors share memory with the tensor, and assigning to items writes into it.
-    While a gradient is being computed, assigning to items and methods in place, such as `add_`,
-    give this tensor new elements instead, so that they can be differentiated, and tensors that
-    shared memory with it keep their elements.
+    Slices and reshaped tensors share memory with the tensor, as in numpy, and assigning to items
+    and methods in place, such as `add_`, write into it. While a gradient is being computed, the
+    tensor and all that share its memory get new memory with the same elements, and gradients flow
+    through what is written. An array of numpy that shared the former memory keeps its elements.
 
     Args:
         input_data: A number, nested lists or tuples of numbers, a numpy array, or a Tensor.
@@ -162,7 +166,7 @@ class Tensor(Variable):
                 raise TypeError("For 'Tensor', the argument 'dtype' must be given with 'shape'.")
             input_data = _initial(shape, dtype, init)
         self._data = array_from_values(input_data, dtype)
-        self._node = None
+        self._node, self._aliases = None, ALONE
         if isinstance(input_data, Tensor) and is_recorded(input_data):
             # A copy that gradients flow through, as through `ops.cast`.
             self._node = elementwise.cast(input_data, self.dtype)._node
@@ -267,7 +271,8 @@ class Tensor(Variable):
         """Return the elements as a numpy array, through which no gradient flows.
 
         The array shares the tensor's memory, unless the tensor is on a GPU. Writing into it changes
-        gradients that are computed later from the tensor's elements.
+        gradients that are computed later from the tensor's elements. While a gradient is being
+        computed, it does not show what is written to the tensor.
         """
         return to_host(self._data)
 
@@ -514,7 +519,7 @@ class Tensor(Variable):
 
     def __setitem__(self, index: object, value: Operand) -> None:
         if self._is_rebound(value):
-            self._rebind(indexing.setitem(self, index, value))
+            write_at(self, index, value)
         else:
             indexing.assign_at(self, index, value)
 
@@ -525,24 +530,11 @@ class Tensor(Variable):
         recorded = isinstance(value, Tensor) and is_recorded(value)
         return recorded or is_recorded(self) or in_record_block()
 
-    def _rebind(self, other: Tensor) -> None:
-        self._data, self._node = other._data, other._node
-
-    def _adopt_data(self, other: Tensor) -> None:
-        if self._is_rebound(other):
-            self._rebind(shapes.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
-        else:
-            indexing.assign_at(self, ..., other)
-
     def _assign(self, other: Tensor) -> Tensor:
         try:
-            self._adopt_data(other)
+            self[...] = other
         except ValueError:
-            if is_host(self._data) and not to_host(self._data).flags.writeable:
-                raise ValueError(
-                    f"For '{caller()}', the memory of the tensor must be writable, but it is that "
-                    "of a read-only array."
-                ) from None
+            check_writable(self)
             raise ValueError(
                 f"For '{caller()}', the elements of a tensor of shape {self.shape} cannot become "
                 f"those of one of shape {other.shape}."
@@ -1090,7 +1082,8 @@ class Tensor(Variable):
         is called for the uses that follow, in a function that is being differentiated.
 
         Args:
-            hook: A function that returns None, or a gradient that replaces it.
+            hook: A function that returns None, or a gradient of its shape and type that replaces
+                it.
 
         Returns:
             A handle with a method `remove`.
@@ -1197,7 +1190,9 @@ class Tensor(Variable):
         """
         if len(shape_) == 1 and isinstance(shape_[0], DType):
             try:
-                return Tensor.from_numpy(self.asnumpy().view(shape_[0].numpy_dtype))
+                view = Tensor.from_numpy(self.asnumpy().view(shape_[0].numpy_dtype))
+                share(view, self, is_constant=True)
+                return view
             except ValueError as error:
                 raise ValueError(f"For 'view', {error}") from None
         return self.reshape(*cast("tuple[Int | Sequence[Int], ...]", shape_))
@@ -1381,10 +1376,33 @@ class _GradientHooks:
         gradient = g if isinstance(g, Tensor) else wrap(g, self._like)
         for handle in tuple(self.handles):
             result = handle.hook(gradient)
-            if result is not None:
-                check_tensor(result, "hook's result")
-                gradient = result
+            name = getattr(handle.hook, "__name__", type(handle.hook).__name__)
+            what = f"For 'register_hook', what the hook '{name}' returns"
+            # A copy, since hooks may keep what they get and return.
+            gradient = elementwise.copy(checked_gradient(result, gradient, what))
         return cast("Array", gradient) if isinstance(g, Tensor) else gradient._data
+
+
+def checked_gradient(result: object, gradient: Tensor, what: str) -> Tensor:
+    """Return the result of a hook, or the gradient that it was given if that is None.
+
+    Args:
+        result: The result.
+        gradient: The gradient.
+        what: How errors call the result.
+
+    Raises:
+        TypeError: The result is no Tensor.
+        ValueError: It has another shape or data type than the gradient.
+    """
+    if result is None:
+        return gradient
+    must = f"{what} must be None or a Tensor of shape {gradient.shape} and type {gradient.dtype!r}"
+    if not isinstance(result, Tensor):
+        raise TypeError(f"{must}, but got {describe_value(result)}.")
+    if (result.shape, result.dtype) != (gradient.shape, gradient.dtype):
+        raise ValueError(f"{must}, but got shape {result.shape} and type {result.dtype!r}.")
+    return result
 
 
 def _resolve_alias(axis: V, dim: V | None, default: object = None) -> V:
@@ -1453,7 +1471,7 @@ def tensor(
 def tensor_of(data: Array | HostArray) -> Tensor:
     """Return a tensor that shares the memory of an array, on its device."""
     tensor = object.__new__(Tensor)
-    tensor._data, tensor._node = data, None
+    tensor._data, tensor._node, tensor._aliases = data, None, ALONE
     return tensor
 
 

@@ -8,7 +8,8 @@ computed, the pullbacks are recorded in a node.
 from collections.abc import Callable, Sequence
 from functools import wraps
 from math import prod
-from typing import Any, ClassVar, ParamSpec, TypeAlias, TypeVar, TypeVarTuple, cast
+from typing import Any, ClassVar, Final, ParamSpec, TypeAlias, TypeVar, TypeVarTuple, cast
+from weakref import ref
 
 import numpy as np
 from numpy import asarray, generic
@@ -27,12 +28,13 @@ from minispore.engine.array import (
     is_host,
     is_ndarray,
     namespace,
+    root_of,
     to_device,
     to_device_of,
     to_host,
 )
 from minispore.engine.dtypes import DType
-from minispore.engine.graph import Node, in_record_block, is_recording
+from minispore.engine.graph import Node, is_recording
 from minispore.engine.rules import elementwise as rules
 from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as shape_rules
@@ -50,10 +52,14 @@ from minispore.utils.checks import (
 class Variable:
     """An array, and its node in the graph if it has one: the base class of `Tensor`."""
 
-    __slots__ = ("__weakref__", "_data", "_node")
+    __slots__ = ("__weakref__", "_aliases", "_data", "_node")
 
     _data: Array
     _node: Node | None
+    # Those that may share its memory, and whether it stays a constant if others are written to.
+    _aliases: "tuple[set[ref[Variable]], bool]"
+    # Whether what is assigned to it is a constant.
+    _is_input: ClassVar[bool] = False
     # The class of the results of operations: the sum of two Parameters is a Tensor.
     _result: ClassVar[type[Any]]
 
@@ -70,6 +76,7 @@ class Variable:
 
 P = ParamSpec("P")
 T = TypeVar("T", bound=Variable)
+ALONE: Final[tuple[set[ref[Variable]], bool]] = (set(), False)
 
 
 def check_tensor(x: object, name: str = "input") -> Variable:
@@ -93,7 +100,7 @@ def wrap(data: Array, like: T, node: Node | None = None) -> T:
     value: T = _new(like._result)
     # numpy returns a scalar where a result has no axes.
     value._data = asarray(data) if isinstance(data, _scalar) else data
-    value._node = node
+    value._node, value._aliases = node, ALONE
     return value
 
 
@@ -102,14 +109,29 @@ def is_recorded(x: Variable) -> bool:
     return x._node is not None and is_recording()
 
 
-def writable(x: Variable) -> Array:
-    """Return the array of `x` for writing; in a `record` block it is a new copy first.
+def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
+    """Note that `view` shares the memory of `x`, if it does: `indexing.write` changes both.
 
-    The graph refers to arrays that the pullbacks need, and these must not change.
+    Args:
+        view: A variable that was made from `x`.
+        x: Another variable.
+        is_constant: Whether no gradient flows into `view` from what is written to others.
     """
-    if in_record_block():
-        x._data = ensure_owned(x._data, copy=True)
-    return x._data
+    if root_of(view._data) is not root_of(x._data):
+        return
+    if x._aliases is ALONE:
+        x._aliases = set(), False
+        x._aliases[0].add(ref(x, x._aliases[0].discard))
+    known, inherited = x._aliases
+    known.add(ref(view, known.discard))
+    view._aliases = known, is_constant or inherited
+
+
+def aliases(x: Variable) -> list[Variable]:
+    """Return the other variables that share the memory of `x`."""
+    root = root_of(x._data)
+    known = [alias() for alias in tuple(x._aliases[0])]
+    return [y for y in known if y is not None and y is not x and root_of(y._data) is root]
 
 
 Ts = TypeVarTuple("Ts")
@@ -136,8 +158,12 @@ def apply1(
         return cast_to(apply1(rule, half_to_float32(x), *args), dtypes.float16)
     value, pullbacks = rule(a, *args)
     if x._node is None or not is_recording():
-        return wrap(value, x)
-    return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
+        result = wrap(value, x)
+    else:
+        result = wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
+    if value is a or getattr(value, "base", None) is not None:
+        share(result, x)
+    return result
 
 
 def apply2(
@@ -284,11 +310,14 @@ def _apply(
             f"but {getattr(rule, '__name__', 'it')} gave {len(pullbacks)}."
         )
     parents = tuple(x._node for x in operands)
-    if not any(parents) or not is_recording():
-        return wrap(value, operands[0])
-    if copy_gradients:
-        pullbacks = [_copying(pullback, value.dtype) for pullback in pullbacks]
-    return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
+    result = wrap(value, operands[0])
+    for x in operands:
+        share(result, x)
+    if any(parents) and is_recording():
+        if copy_gradients:
+            pullbacks = [_copying(pullback, value.dtype) for pullback in pullbacks]
+        result._node = Node(parents, pullbacks, rule, arrays)
+    return result
 
 
 def apply_nondifferentiable(compute: Callable[[Array, Array], Array], x: T, y: T) -> T:

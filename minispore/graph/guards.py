@@ -38,6 +38,7 @@ from typing import ClassVar, Final, Generic, Protocol, TypeGuard
 import numpy as np
 
 from minispore.common._object_state import (
+    STDLIB,
     State,
     is_immutable,
     nested_code,
@@ -71,7 +72,6 @@ PURE: Final = tuple(
     )
 )
 IMPURE: Final = (join(ROOT, "ops", "summary.py"),)
-_STDLIB: Final = dirname(os.__file__)
 _NUMPY: Final = join(dirname(np.__file__), "")
 # Functions written in Python that depend on their arguments and on guarded attributes only, though
 # their instructions do not show it.
@@ -224,7 +224,9 @@ def _is_library(frame: FrameType) -> bool:
     top, file = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
     if top not in sys.stdlib_module_names:
         return file.startswith(_NUMPY)
-    return file.startswith((join(_STDLIB, top, ""), join(_STDLIB, f"{top}.py"), "<frozen "))
+    # Code in an archive may name the file that it was compiled from, which was elsewhere.
+    places = tuple(join(at, f"{top}{end}") for at in STDLIB for end in (os.sep, ".py"))
+    return file.startswith("<frozen ") or str(frame.f_globals.get("__file__")).startswith(places)
 
 
 def _is_called_by_package(frame: FrameType) -> bool:

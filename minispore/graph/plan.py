@@ -6,11 +6,12 @@ from typing import cast
 import numpy as np
 
 from minispore.common.tensor import Tensor, tensor_of
-from minispore.engine.array import is_ndarray
+from minispore.engine.array import bytes_of, is_ndarray, root_of
 from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers
+from minispore.engine.dispatch import aliases
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
-from minispore.graph.tape import bytes_of, flattened, root_of
+from minispore.graph.tape import flattened
 from minispore.utils.checks import map_items
 
 
@@ -110,6 +111,8 @@ class Plan:
             raise PlanError(HELD, keep=True)
         for tensor, static, _ in self._rebound:
             data = as_memory(tensor)
+            if aliases(tensor):
+                raise PlanError("a parameter that gets new memory shares it with a view", keep=True)
             if layout(data) != layout(static):
                 raise PlanError("the shape of a parameter has changed")
             static[...] = data

@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from minispore.engine.array import _numpy
 from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers, current_hooks
-from minispore.engine.array.device import register_host_arrays
+from minispore.engine.array.device import register_host_arrays, root_of
 from minispore.engine.array.protocol import NAMES, Array, Namespace
 from minispore.graph.program import Entry, HostNumber, Memory, View
 from minispore.utils.checks import as_tuple, caller, is_sequence, is_tuple, map_items
@@ -305,26 +305,12 @@ class Tape(CaptureHooks):
         self.entries.append(Entry(check, self._operands(arrays), settings, None, is_live=True))
 
 
-def bytes_of(array: Memory) -> Memory:
-    """Return the memory of an array as an array of bytes."""
-    low, high = byte_bounds(array)
-    interface = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
-    # The bytes refer to this object, and that to the owner of the memory.
-    return np.asarray(SimpleNamespace(__array_interface__=interface, owner=array))
-
-
 def flattened(numbers: Numbers) -> list[float]:
     """Return the numbers in a tuple of numbers and sequences."""
     flat: list[float] = []
     for item in numbers:
         flat += [item] if isinstance(item, int | float) else item
     return flat
-
-
-def root_of(array: object) -> object:
-    """Return the object that owns the memory of an array."""
-    base: object = getattr(array, "base", None)
-    return array if base is None else root_of(base)
 
 
 def unwrapped(operands: tuple[object, ...]) -> tuple[object, ...]:
@@ -427,6 +413,11 @@ class Captured(NDArrayOperatorsMixin):
     def flags(self) -> object:
         """The layout of the memory."""
         return self.values.flags
+
+    @property
+    def base(self) -> object:
+        """What owns the memory, or has it from there."""
+        return self.values
 
     @property
     def mT(self) -> "Captured":  # noqa: N802 (numpy's name)

@@ -1,12 +1,14 @@
 """Hooks of cells, and calls of cells with hooks, with a float type, or with their own `bprop`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
+
+import numpy as np
 
 from minispore import ops
 from minispore.common.dtype import DType
 from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
+from minispore.common.tensor import Tensor, checked_gradient
 from minispore.engine.array import A
 from minispore.engine.dispatch import apply1
 from minispore.engine.dtypes import FLOAT
@@ -14,13 +16,25 @@ from minispore.engine.graph import is_recording, record
 from minispore.engine.rules import Unary
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
 from minispore.ops._namespace import zeros_like
-from minispore.utils.checks import all_are, as_tuple, describe_value, is_sequence, is_tuple
+from minispore.utils.checks import (
+    all_are,
+    as_tuple,
+    describe_value,
+    is_sequence,
+    is_tuple,
+    map_items,
+)
 from minispore.utils.warn import warn_at_caller
 
 Hook: TypeAlias = Callable[..., object]
 Args: TypeAlias = tuple[object, ...]
 Kwargs: TypeAlias = dict[str, object]
 Kind: TypeAlias = Literal["forward_pre", "forward", "backward_pre", "backward"]
+# The types of outputs in which no tensor can be overlooked.
+_WITHOUT_TENSORS = (
+    *(type(None), int, float, str, bytes, np.ndarray, np.generic),
+    *(list, tuple, Mapping),
+)
 
 
 class RegisteredHook(NamedTuple):
@@ -143,8 +157,9 @@ class HooksMixin:
         """Register a hook that is called before the backward pass of this cell.
 
         Args:
-            hook_fn: A function of the cell and the tuple of gradients of the outputs, which returns
-                None or new gradients.
+            hook_fn: A function of the cell and the tuple of gradients of all Tensors in the output,
+                also of those in nested tuples, lists and dictionaries. It returns None or as many
+                new gradients of the same shapes and types.
 
         Returns:
             A handle with a method `remove`.
@@ -158,9 +173,10 @@ class HooksMixin:
         """Register a hook that is called after the backward pass of this cell.
 
         Args:
-            hook_fn: A function of the cell, the gradients of the Tensors among the positional
-                arguments, and the gradients of the outputs, which are zeros where no gradient
-                arrived. It returns None or new gradients of the arguments.
+            hook_fn: A function of the cell, the gradients of all Tensors in the positional
+                arguments, and those of all Tensors in the output, which are zeros where no gradient
+                arrived. Tensors in nested tuples, lists and dictionaries count. It returns None or
+                as many new gradients of the arguments, of the same shapes and types.
 
         Returns:
             A handle with a method `remove`.
@@ -187,6 +203,8 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     before, after = hooks.get("backward_pre", ()), hooks.get("backward", ())
     has_backward_hooks = is_recording() and bool(before or after)
     inputs = _with_input_hooks(cell, after, args, grad_outputs) if has_backward_hooks else args
+    # Without an input that could call them, the output does.
+    last = () if _tensors(args) else after
     try:
         output = _construct(cell, inputs, kwargs)
         for entry in hooks.get("forward", ()):
@@ -196,7 +214,9 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
             if entry.always_call:
                 _run_forward_hook(cell, entry, args, kwargs, None)
         raise
-    return _with_output_hooks(cell, before, output, grad_outputs) if has_backward_hooks else output
+    if not has_backward_hooks:
+        return output
+    return _with_output_hooks(cell, before, last, output, grad_outputs)
 
 
 def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
@@ -204,10 +224,14 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     if bprop is None or not is_recording():
         return _construct_in_float_type(cell, args, kwargs)
     output = record(lambda: _construct_in_float_type(cell, args, kwargs), on=False)
+    inputs = _tensors(args)
+    read: list[tuple[str, Tensor]]
+    read = [(f"parameter '{p.name}'", p) for p in cell.get_parameters() if p.requires_grad]
+    read += [(f"argument '{name}'", x) for name in kwargs for x in _tensors(kwargs[name])]
     hidden = [
-        apply1(_without_gradient, p, p.name, type(cell).__name__)
-        for p in cell.get_parameters()
-        if p.requires_grad and not any(p is x for x in args)
+        apply1(_without_gradient, x, name, type(cell).__name__)
+        for name, x in read
+        if not any(x is other for other in inputs)
     ]
 
     def backward(gradients: tuple[Tensor, ...]) -> Sequence[Tensor]:
@@ -215,19 +239,19 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
         return [*_checked_bprop_result(cell, result, args), *map(zeros_like, hidden)]
 
     recorded = _replace_tensors(
-        output, multi_output_vjp(_tensors(output), [*_tensors(args), *hidden], backward)
+        output, multi_output_vjp(_tensors(output), [*inputs, *hidden], backward)
     )
     return recorded
 
 
 def _without_gradient(x: A, name: str, kind: str) -> Unary[A]:
-    """Return a parameter of a cell with a `bprop`; to compute its gradient is a warning."""
+    """Return what a cell with a `bprop` reads; to compute its gradient is a warning."""
 
     def pullback(gradient: A) -> A:
         warn_at_caller(
-            f"The gradient of the parameter '{name}' is 0 in the cell of class {kind}, since its "
-            "'bprop' returns gradients of inputs only. Give the parameter to 'construct' as an "
-            "input, or do not train it: requires_grad=False."
+            f"The gradient of the {name} is 0 in the cell of class {kind}, since its 'bprop' "
+            "returns gradients of positional inputs only. Give it to 'construct' as one, or do not "
+            "train it: requires_grad=False."
         )
         return gradient
 
@@ -256,30 +280,27 @@ def _construct_in_float_type(cell: HooksMixin, args: Args, kwargs: Kwargs) -> ob
 
 
 def cast_floats(value: object, dtype: DType) -> object:
-    """Return a value with its float tensors cast, also those in tuples and lists."""
-    if isinstance(value, Tensor):
-        return ops.cast(value, dtype) if value.dtype.category == FLOAT else value
-    if is_sequence(value):
-        items = [cast_floats(item, dtype) for item in value]
-        return tuple(items) if isinstance(value, tuple) else items
-    return value
+    """Return a value with its float tensors cast, also those in tuples, lists and dictionaries."""
+    return _map_tensors(value, lambda x: ops.cast(x, dtype) if x.dtype.category == FLOAT else x)
 
 
 def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> Sequence[Tensor]:
-    """Return the gradients of the Tensors among `args`."""
+    """Return the gradients of the Tensors in `args`, in their types."""
     gradients = _as_sequence(result)
     if len(gradients) != len(args):
         raise RuntimeError(
             f"For '{type(cell).__name__}', 'bprop' must return a gradient for each of the "
             f"{len(args)} inputs of 'construct', but it returned {len(gradients)}."
         )
-    chosen = [g for g, x in zip(gradients, args, strict=True) if isinstance(x, Tensor)]
-    if not all_are(chosen, Tensor):
-        wrong = next(g for g in chosen if not isinstance(g, Tensor))
-        raise TypeError(
-            f"For '{type(cell).__name__}', 'bprop' must return Tensors, "
-            f"but got {describe_value(wrong)}."
-        )
+    chosen: list[Tensor] = []
+    for given, x in zip(gradients, args, strict=True):
+        inputs, found = _tensors(x), _tensors(given)
+        if len(found) != len(inputs) and inputs:
+            raise TypeError(
+                f"For '{type(cell).__name__}', 'bprop' must return Tensors, as many for each input "
+                f"as there are in it, but got {describe_value(given)}."
+            )
+        chosen += [ops.cast(g, x.dtype) for g, x in zip(found, inputs, strict=False)]
     return chosen
 
 
@@ -327,27 +348,48 @@ def _with_input_hooks(
         return args
 
     def backward(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        for entry in tuple(entries):
-            result = entry.hook(cell, gradients, grad_outputs[-1])
-            gradients = _checked_gradients(gradients, result, "backward hook")
-        return gradients
+        return _run_backward_hooks(cell, entries, gradients, grad_outputs[-1])
 
     return as_tuple(_with_vjp(args, backward))
+
+
+def _run_backward_hooks(
+    cell: HooksMixin,
+    entries: Sequence[RegisteredHook],
+    gradients: tuple[Tensor, ...],
+    grad_outputs: tuple[Tensor, ...],
+) -> tuple[Tensor, ...]:
+    for entry in tuple(entries):
+        result = entry.hook(cell, gradients, grad_outputs)
+        gradients = _checked_gradients(cell, gradients, result, "input", "backward hook")
+    return gradients
 
 
 def _with_output_hooks(
     cell: HooksMixin,
     entries: Sequence[RegisteredHook],
+    last: Sequence[RegisteredHook],
     output: object,
     grad_outputs: list[tuple[Tensor, ...]],
 ) -> object:
-    """Return the output, with backward pre hooks applied to its gradients."""
+    """Return the output, with backward pre hooks applied to its gradients.
+
+    Raises:
+        TypeError: The output is of a class in which tensors are not found.
+    """
+    if _may_hide_tensors(output):
+        raise TypeError(
+            f"For '{type(cell).__name__}', which has a backward hook, 'construct' must return "
+            "Tensors, alone or in tuples, lists and dictionaries, but it returned "
+            f"{describe_value(output)}."
+        )
 
     def backward(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         for entry in tuple(entries):
             result = entry.hook(cell, gradients)
-            gradients = _checked_gradients(gradients, result, "backward pre hook")
+            gradients = _checked_gradients(cell, gradients, result, "output", "backward pre hook")
         grad_outputs[:] = [gradients]
+        _run_backward_hooks(cell, last, (), gradients)
         return gradients
 
     return _with_vjp(output, backward)
@@ -362,7 +404,7 @@ def _with_vjp(values: object, backward: Backward) -> object:
 
 
 def _checked_gradients(
-    gradients: tuple[Tensor, ...], result: object, kind: str
+    cell: HooksMixin, gradients: tuple[Tensor, ...], result: object, of: str, kind: str
 ) -> tuple[Tensor, ...]:
     """Return the gradients that a hook returned, or `gradients` if it returned None."""
     if result is None:
@@ -370,10 +412,12 @@ def _checked_gradients(
     new = _as_sequence(result)
     if len(new) != len(gradients) or not all_are(new, Tensor):
         raise TypeError(
-            f"A {kind} must return None or as many Tensors as it was given gradients, "
-            f"which is {len(gradients)}, but got {result!r}."
+            f"For '{type(cell).__name__}', a {kind} must return None or as many Tensors as it was "
+            f"given gradients, which is {len(gradients)}, but got {describe_value(result)}."
         )
-    return tuple(new)
+    what = f"For '{type(cell).__name__}', the gradient of {of} {{}} that a {kind} returns"
+    pairs = zip(new, gradients, strict=True)
+    return tuple(checked_gradient(x, g, what.format(i)) for i, (x, g) in enumerate(pairs))
 
 
 def _as_sequence(result: object) -> Sequence[object]:
@@ -382,17 +426,23 @@ def _as_sequence(result: object) -> Sequence[object]:
 
 
 def _tensors(values: object) -> list[Tensor]:
-    """Return the tensors among `values`, which may be one tensor or a sequence."""
-    items = _as_sequence(values)
-    return [x for x in items if isinstance(x, Tensor)]
+    """Return the tensors in a value, also those in nested tuples, lists and dictionaries."""
+    found: list[Tensor] = []
+    _map_tensors(values, found.append)
+    return found
 
 
-def _replace_tensors(values: object, tensors: Sequence[Tensor]) -> object:
+def _may_hide_tensors(output: object) -> bool:
+    return not _tensors(output) and not isinstance(output, _WITHOUT_TENSORS)
+
+
+def _replace_tensors(values: object, tensors: Iterable[Tensor]) -> object:
     """Return `values` with its tensors replaced by `tensors`, in order."""
-    if isinstance(values, Tensor):
-        return tensors[0]
-    if not is_sequence(values):
-        return values
     new = iter(tensors)
-    items = [next(new) if isinstance(x, Tensor) else x for x in values]
-    return tuple(items) if isinstance(values, tuple) else items
+    return _map_tensors(values, lambda _: next(new))
+
+
+def _map_tensors(value: object, function: Callable[[Tensor], object]) -> object:
+    if isinstance(value, Tensor):
+        return function(value)
+    return map_items(lambda item: _map_tensors(item, function), value)

@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, device_namespace, ensure_owned
-from minispore.engine.dispatch import OptionalPullback, Variable, cast_to, dtype_of, wrap
+from minispore.engine.dispatch import OptionalPullback, Variable, cast_to, dtype_of, share, wrap
 from minispore.engine.dtypes import float16
 from minispore.engine.graph import Node
 from minispore.ops._namespace import zeros_like
@@ -51,7 +51,7 @@ def multi_output_vjp(
             if gradient.shape != x.shape:
                 raise ValueError(
                     f"The gradient of input {k} must be of its shape {x.shape}, "
-                    f"but the bprop or hook gave {gradient.shape}."
+                    f"but 'bprop' gave {gradient.shape}."
                 )
         return token
 
@@ -84,10 +84,11 @@ def multi_output_vjp(
         *(partial(grad_input, k) for k in range(len(inputs))),
     ]
     middle = _node(parents, pullbacks, [outputs[0]._data, *(x._data for x in inputs)])
-    return tuple(
-        wrap(y._data, y, _node((middle,), [partial(collect, i)], [y._data]))
-        for i, y in enumerate(outputs)
-    )
+    results: list[Tensor] = []
+    for i, y in enumerate(outputs):
+        results.append(wrap(y._data, y, _node((middle,), [partial(collect, i)], [y._data])))
+        share(results[i], y)
+    return tuple(results)
 
 
 def is_joint(node: Node) -> bool:

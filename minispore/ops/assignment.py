@@ -3,7 +3,7 @@
 from typing import Final
 
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import Number, wrap
+from minispore.engine.dispatch import Number, share, wrap
 from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller, check_type
 
@@ -100,7 +100,9 @@ AssignSub: Final = primitive("AssignSub", assign_sub)
 
 def _elements(variable: Tensor) -> Tensor:
     """Return a Tensor of the elements, also of a Parameter."""
-    return wrap(variable._data, variable, variable._node)
+    elements = wrap(variable._data, variable, variable._node)
+    share(elements, variable)
+    return elements
 
 
 def _check_shapes(variable: object, value: object) -> None:

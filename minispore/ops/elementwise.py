@@ -23,6 +23,7 @@ from minispore.engine.dispatch import (
     dtype_of,
     in_float32,
     promote_operands,
+    share,
     wrap,
 )
 from minispore.engine.rules import elementwise as rules
@@ -966,7 +967,11 @@ def stop_gradient(value: V) -> V:
 
 def _constant(value: object) -> object:
     if isinstance(value, Variable):
-        return value if value._node is None else wrap(value._data, value)
+        if value._node is None:
+            return value
+        constant = wrap(value._data, value)
+        share(constant, value, is_constant=True)
+        return constant
     return map_items(_constant, value)
 
 

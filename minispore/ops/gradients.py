@@ -24,6 +24,7 @@ from minispore.engine.dispatch import (
     dtype_of,
     half_to_float32,
     rerecord_pullbacks,
+    share,
     wrap,
 )
 from minispore.engine.dtypes import FLOAT, float16, float32
@@ -88,7 +89,9 @@ def _as_leaf(x: Tensor) -> Tensor:
     if _is_frozen(x):
         return x
     if x._node is None:
-        return wrap(x._data, x, Node())
+        leaf = wrap(x._data, x, Node())
+        share(leaf, x)
+        return leaf
     return apply1(rules.identity, x)
 
 
@@ -224,6 +227,7 @@ def compute_gradients(
     nested = is_recording() and (in_record_block() or any(x._node for x in inputs))
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
+    constants = [*bare, *(x for x in inputs if x._node is None)]
 
     def differentiate() -> tuple[R, tuple[Tensor, ...], list[int], dict[int, Tensor]]:
         try:
@@ -237,7 +241,7 @@ def compute_gradients(
             numbers = [x._node.number if x._node else 0 for x in variables]
             outputs = fn(*args, **kwargs)
         finally:
-            for x in bare:
+            for x in constants:
                 x._node = None
         # Pullbacks may call a user's code: it is recorded if the backward pass is differentiated.
         switch_recording(on=nested)

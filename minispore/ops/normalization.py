@@ -17,9 +17,9 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     half_to_float32,
-    writable,
 )
 from minispore.engine.rules import normalization, shape
+from minispore.ops._writes import writable
 from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
 from minispore.ops.manipulation import as_shape

@@ -502,7 +502,9 @@ def map_items(function: Callable[[object], object], value: object) -> object:
     """
     if is_sequence(value):
         items = [function(item) for item in value]
-        return tuple(items) if isinstance(value, tuple) else items
+        # A named tuple keeps its class.
+        make = getattr(type(value), "_make", tuple)
+        return make(items) if isinstance(value, tuple) else items
     return {key: function(item) for key, item in value.items()} if is_mapping(value) else value
 
 

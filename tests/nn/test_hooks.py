@@ -1,11 +1,13 @@
 """Hooks of forward and backward passes, and custom `bprop` methods."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
+from typing import NamedTuple, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -380,3 +382,273 @@ def test_mixed_outputs_keep_their_structure(kind: str, tensors: int) -> None:
     plain = MixedOutput(kind)(Tensor(3.0))
     assert type(output) is type(plain)
     assert str(output) == str(plain)
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+def structures(leaf: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    """Return nested tuples, lists and dictionaries with numbers of tensors and other values."""
+    return st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.lists(inner, max_size=3).map(tuple),
+            st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            st.builds(Pair, inner, inner),
+        ),
+        max_leaves=5,
+    )
+
+
+def mapped(structure: object, function: Callable[[int], object]) -> object:
+    """Return a structure with the results of a function in place of its numbers."""
+    if isinstance(structure, Pair):
+        return Pair(*(mapped(item, function) for item in structure))
+    if isinstance(structure, dict):
+        items = cast("dict[str, object]", structure).items()
+        return {key: mapped(item, function) for key, item in items}
+    if (listed := as_items(structure)) is not None:
+        results = [mapped(item, function) for item in listed]
+        return tuple(results) if isinstance(structure, tuple) else results
+    return function(structure) if isinstance(structure, int) else structure
+
+
+def numbers_in(structure: object) -> list[int]:
+    found: list[int] = []
+    mapped(structure, found.append)
+    return found
+
+
+def leaves_of(structure: object) -> list[Tensor]:
+    """Return the tensors in a structure, whose shapes are checked by the sum of their products."""
+    if isinstance(structure, Tensor):
+        return [structure]
+    if isinstance(structure, dict):
+        structure = list(cast("dict[str, object]", structure).values())
+    return [x for item in as_items(structure) or () for x in leaves_of(item)]
+
+
+class Nested(nn.Cell):
+    """A cell that returns multiples of the sum of its input in a structure."""
+
+    def __init__(self, structure: object) -> None:
+        super().__init__()
+        self.structure = structure
+        self.received: list[object] = []
+
+    def construct(self, inputs: object) -> object:
+        self.received.append(inputs)
+        total = sum(leaves_of(inputs), Tensor(0.0))
+        return mapped(self.structure, lambda number: total * float(number))
+
+
+class NestedBackward(Nested):
+    """The same with a derivative that is twice as large."""
+
+    def bprop(self, inputs: object, output: object, gradient: object) -> object:
+        numbers = numbers_in(self.structure)
+        total = sum((g * n * 2.0 for g, n in zip(leaves_of(gradient), numbers, strict=True)), X * 0)
+        return (mapped(self.shape, lambda _: total.sum()),)
+
+    shape: object = None
+
+
+nested = structures(st.one_of(st.integers(1, 4), st.sampled_from([None, "text"])))
+
+
+@given(inputs=nested, outputs=nested, factors=st.tuples(factors, factors))
+@example(inputs=1, outputs={"a": 1}, factors=([], []))
+@example(inputs=(1, [2]), outputs=(1, (2, 3)), factors=([2.0], [3.0]))
+@example(inputs={"a": 1}, outputs=Pair(1, None), factors=([2.0], [3.0]))
+@example(inputs=None, outputs=[1], factors=([2.0], [3.0]))
+def test_hooks_receive_the_gradients_of_nested_inputs_and_outputs(
+    inputs: object, outputs: object, factors: tuple[list[float], list[float]]
+) -> None:
+    """Each is called once, in its order, unless nothing that was returned has a gradient."""
+    before, after = factors
+    cell, events = Nested(outputs), list[tuple[str, list[object], list[object]]]()
+    sources, results = numbers_in(inputs), numbers_in(outputs)
+
+    def note_before(_: nn.Cell, gradients: tuple[Tensor, ...], factor: float) -> object:
+        events.append(("before", values(gradients), []))
+        return tuple(g * factor for g in gradients)
+
+    def note_after(
+        _: nn.Cell, gradients: tuple[Tensor, ...], given: tuple[Tensor, ...], factor: float
+    ) -> object:
+        events.append(("after", values(gradients), values(given)))
+        return [g * factor for g in gradients]
+
+    for factor in [1.0, *before]:
+        cell.register_backward_pre_hook(partial(note_before, factor=factor))
+    for factor in [1.0, *after]:
+        cell.register_backward_hook(partial(note_after, factor=factor))
+
+    def function(x: Tensor) -> Tensor:
+        given = mapped(inputs, lambda number: x * float(number))
+        output = cell(given)
+        assert repr(mapped(outputs, lambda _: 0)) == repr(_without_tensors(output))
+        assert repr(_without_tensors(cell.received[-1])) == repr(_without_tensors(given))
+        # The second output has twice the gradient of the first.
+        return sum((y * float(i + 1) for i, y in enumerate(leaves_of(output))), x * 0.0)
+
+    gradient = grad(function)(Tensor(1.0)).item()
+    of_outputs: list[object] = [float(i + 1) for i in range(len(results))]
+    of_input = sum((i + 1.0) * n for i, n in enumerate(results)) * prod(before)
+    assert gradient == of_input * prod(after) * sum(sources)
+    if not results:
+        assert events == []
+        return
+    names = ["before"] * (1 + len(before)) + ["after"] * (1 + len(after))
+    assert [name for name, *_ in events] == names
+    assert events[0] == ("before", of_outputs, [])
+    scaled: list[object] = [(i + 1.0) * prod(before) for i in range(len(results))]
+    assert events[1 + len(before)] == ("after", [of_input] * len(sources), scaled)
+
+
+def _without_tensors(structure: object) -> object:
+    if isinstance(structure, Tensor):
+        return 0
+    if isinstance(structure, Pair):
+        return Pair(*map(_without_tensors, structure))
+    if isinstance(structure, dict):
+        items = cast("dict[str, object]", structure).items()
+        return {key: _without_tensors(item) for key, item in items}
+    if (listed := as_items(structure)) is not None:
+        results = [_without_tensors(item) for item in listed]
+        return tuple(results) if isinstance(structure, tuple) else results
+    return structure
+
+
+@given(inputs=nested, outputs=nested)
+@example(inputs=(1, [2]), outputs={"a": 1, "b": (2, 3)})
+def test_bprop_of_nested_inputs_and_outputs(inputs: object, outputs: object) -> None:
+    cell = NestedBackward(outputs)
+    cell.shape = inputs
+
+    def function(x: Tensor) -> Tensor:
+        output = cell(mapped(inputs, lambda number: x * float(number)))
+        return sum(leaves_of(output), x * 0.0)
+
+    # The sum of X * 0 has two elements.
+    expected = 4 * sum(numbers_in(outputs)) * sum(numbers_in(inputs))
+    assert grad(function)(Tensor(1.0)).item() == expected
+
+
+WRONG_GRADIENTS: dict[str, Callable[[Tensor], object]] = {
+    "transposed": lambda g: g.T,
+    "flat": lambda g: g.reshape(-1),
+    "a part": lambda g: g[0],
+    "broadcast": lambda g: g.broadcast_to((2, *g.shape)),
+    "float16": lambda g: g.astype(ms.float16),
+    "int": lambda g: g.astype(ms.int32),
+    "an array": lambda g: g.asnumpy(),
+    "a number": lambda g: 1.0,
+    "a tuple": lambda g: (g, g),
+}
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", ["tensor", "input", "weight", "backward", "backward_pre", "bprop"])
+@pytest.mark.parametrize("wrong", WRONG_GRADIENTS)
+def test_gradient_of_another_shape_or_type_is_refused(wrong: str, kind: str, order: int) -> None:
+    """The types of what `bprop` returns are converted, as in MindSpore."""
+    weight = Parameter(Tensor(np.ones((2, 3), np.float32)))
+
+    def hook(*gradients: object) -> object:
+        gradient = gradients[-1]
+        given = as_items(gradient)
+        chosen = given[0] if given else gradient
+        assert isinstance(chosen, Tensor)
+        return WRONG_GRADIENTS[wrong](chosen)
+
+    tensor_hook = cast("Callable[[Tensor], Tensor | None]", hook)
+
+    class Doubled(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    class DoubledBackward(Doubled):
+        def bprop(self, x: Tensor, output: Tensor, gradient: Tensor) -> object:
+            return hook(gradient)
+
+    cell = DoubledBackward() if kind == "bprop" else Doubled()
+    if kind.startswith("backward"):
+        getattr(cell, f"register_{kind}_hook")(hook)
+    elif kind == "weight":
+        weight.register_hook(tensor_hook)
+
+    def function(x: Tensor) -> Tensor:
+        if kind == "input":
+            x.register_hook(tensor_hook)
+        y = cell(x) * weight
+        if kind == "tensor":
+            y.register_hook(tensor_hook)
+        return (y * y).sum()
+
+    def derivative(x: Tensor) -> Tensor:
+        by_input, (by_weight,) = grad(function, 0, [weight])(x)
+        total: Tensor = by_input.sum() + by_weight.sum()
+        return total
+
+    def differentiate() -> None:
+        (derivative if order == 1 else grad(derivative))(Tensor(np.ones((2, 3), np.float32)))
+
+    if kind == "bprop" and wrong in ("float16", "int"):
+        differentiate()
+        return
+    with pytest.raises((TypeError, ValueError, RuntimeError), match="hook|bprop") as caught:
+        differentiate()
+    assert isinstance(caught.value, ValueError) or wrong in ("an array", "a number", "a tuple")
+
+
+def test_hook_may_keep_and_return_what_it_likes() -> None:
+    """Nothing that is done to the gradients later changes it, nor the other way round."""
+    net = nn.Dense(2, 1)
+    kept: list[tuple[Tensor, object]] = []
+    own = Tensor([[5.0, 7.0]])
+
+    def keep(gradient: Tensor) -> Tensor:
+        kept.append((gradient, gradient.tolist()))
+        return own
+
+    net.weight.register_hook(keep)
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9, weight_decay=0.1)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    for _ in range(3):
+        step(Tensor([[1.0, 2.0]]), Tensor([[3.0]]))
+    assert all(gradient.tolist() == values for gradient, values in kept)
+    assert own.tolist() == [[5.0, 7.0]]
+
+
+def test_output_in_which_tensors_are_not_found_is_refused() -> None:
+    class Holder:
+        def __init__(self, value: Tensor) -> None:
+            self.value = value
+
+    class Holding(nn.Cell):
+        def construct(self, x: Tensor) -> Holder:
+            return Holder(x * 2)
+
+    cell = Holding()
+    assert cell(X).value.tolist() == [2, 4]
+    cell.register_backward_hook(lambda *_: None)
+    with pytest.raises(TypeError, match="tuples, lists and dictionaries, but it returned"):
+        grad(lambda x: cell(x).value.sum())(X)
+
+
+def test_keyword_argument_of_a_cell_with_bprop_warns() -> None:
+    class Keyword(nn.Cell):
+        def construct(self, x: Tensor, y: Tensor) -> Tensor:
+            return x * y
+
+        def bprop(self, x: Tensor, out: Tensor, dout: Tensor, y: Tensor) -> Tensor:
+            return dout * y
+
+    cell = Keyword()
+    assert grad(lambda x: cell(x, y=Y).sum())(X).tolist() == [5, 7]
+    with pytest.warns(UserWarning, match="argument 'y' is 0 in the cell of class Keyword"):
+        grad(lambda y: cell(X, y=y).sum())(Y)

@@ -102,6 +102,10 @@ class StrictArray:
         return self._values.flags
 
     @property
+    def base(self) -> object:
+        return self._values
+
+    @property
     def __cuda_array_interface__(self) -> dict[str, object]:
         if transfers.running:
             raise DeviceViolation("Memory is read before the device is synchronized.")

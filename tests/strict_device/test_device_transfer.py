@@ -171,3 +171,23 @@ def test_no_destination_gives_the_tensor_and_copy_a_new_one() -> None:
     x = Tensor([1.0])
     assert x.to() is x
     assert x.to("CPU", copy=True) is not x
+
+
+def test_write_to_a_part_while_a_gradient_is_computed_is_refused(gpu: TransferCounter) -> None:
+    def of_part(x: Tensor) -> Tensor:
+        y = x * 1.0
+        y[0][1] = 3.0
+        return y.sum()
+
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert of_part(x).item() == 11
+    with pytest.raises(RuntimeError, match="write to the larger one"):
+        grad(of_part)(x)
+
+    def of_argument(x: Tensor) -> Tensor:
+        """The tensor in the function and the one outside of it have the same memory."""
+        x[0, 1] = 3.0
+        return (x * x).sum()
+
+    assert grad(of_argument)(x).tolist() == [[2.0, 0.0], [6.0, 8.0]]
+    assert x.tolist() == [[1.0, 3.0], [3.0, 4.0]]

@@ -18,7 +18,10 @@ from minispore.engine.array.capture_hooks import host_numbers as host_numbers
 from minispore.engine.array.capture_hooks import host_values as host_values
 from minispore.engine.array.device import NUMPY_TYPES as NUMPY_TYPES
 from minispore.engine.array.device import DeviceTarget as DeviceTarget
+from minispore.engine.array.device import address_of as address_of
 from minispore.engine.array.device import as_buffer as as_buffer
+from minispore.engine.array.device import bytes_of as bytes_of
+from minispore.engine.array.device import copied_together as copied_together
 from minispore.engine.array.device import current_namespace as current_namespace
 from minispore.engine.array.device import device_namespace as device_namespace
 from minispore.engine.array.device import device_of as device_of
@@ -32,6 +35,7 @@ from minispore.engine.array.device import is_ndarray as is_ndarray
 from minispore.engine.array.device import namespace as namespace
 from minispore.engine.array.device import register_backend as register_backend
 from minispore.engine.array.device import register_namespace as register_namespace
+from minispore.engine.array.device import root_of as root_of
 from minispore.engine.array.device import set_device_target as set_device_target
 from minispore.engine.array.device import to_device as to_device
 from minispore.engine.array.device import to_device_of as to_device_of

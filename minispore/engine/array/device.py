@@ -1,9 +1,11 @@
 """The array namespace of each array type, the backend of each device, and transfers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from minispore.engine.array import _numpy
 from minispore.engine.array.protocol import (
@@ -366,6 +368,75 @@ def ensure_owned(x: Array, *, copy: bool) -> Array:
         return x
     owned: Array = values.copy()
     return owned
+
+
+def root_of(array: object) -> object:
+    """Return the object that owns the memory of an array.
+
+    Args:
+        array: An array on any device.
+
+    Examples:
+        >>> x = np.zeros((2, 2))
+        >>> root_of(x.T[0]) is x
+        True
+    """
+    base: object = getattr(array, "base", None)
+    return array if base is None else root_of(base)
+
+
+def copied_together(arrays: Sequence[HostArray]) -> list[HostArray]:
+    """Return the arrays in a copy of the memory that they share.
+
+    Args:
+        arrays: Views of the memory of one array.
+
+    Examples:
+        >>> x = np.zeros(2)
+        >>> y, first = copied_together([x, x[:1]])
+        >>> first[0] = 3.0
+        >>> x, y
+        (array([0., 0.]), array([3., 0.]))
+    """
+    memory = bytes_of(*arrays)
+    low, copy = address_of(memory), memory.copy()
+    copies: list[HostArray] = []
+    for x in arrays:
+        offset = address_of(x) - low if x.size else 0
+        copies.append(np.ndarray(x.shape, x.dtype, copy, offset, x.strides))
+        copies[-1].flags.writeable = x.flags.writeable
+    return copies
+
+
+def bytes_of(*arrays: HostArray) -> HostArray:
+    """Return the memory of arrays as an array of bytes.
+
+    Args:
+        *arrays: Arrays in the memory of one array.
+
+    Examples:
+        >>> bytes_of(np.zeros(2)).nbytes
+        16
+    """
+    ends = [byte_bounds(x) for x in arrays if x.size] or [byte_bounds(arrays[0])]
+    low, high = min(end for end, _ in ends), max(end for _, end in ends)
+    interface = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
+    # The bytes refer to this object, and that to the owner of the memory.
+    return np.asarray(SimpleNamespace(__array_interface__=interface, owner=arrays))
+
+
+def address_of(x: HostArray) -> int:
+    """Return the address of the first element of an array.
+
+    Args:
+        x: A numpy array.
+
+    Examples:
+        >>> x = np.zeros(2)
+        >>> address_of(x[1:]) - address_of(x)
+        8
+    """
+    return int(x.__array_interface__["data"][0])
 
 
 def _like_numpy(x: Array) -> HostArray:

@@ -21,11 +21,12 @@ from minispore.engine.array import (
     is_host,
     to_host,
 )
-from minispore.engine.dispatch import half_to_float32, writable
+from minispore.engine.dispatch import half_to_float32
 from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
+from minispore.ops._writes import writable
 from minispore.utils.checks import caller, check_number, is_sequence, type_error
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule

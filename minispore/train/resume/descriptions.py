@@ -39,7 +39,7 @@ from uuid import UUID
 import numpy as np
 
 from minispore.common import Tensor
-from minispore.common._object_state import is_a, is_immutable, items_of
+from minispore.common._object_state import STDLIB, is_a, is_immutable, items_of
 from minispore.dataset.iterators import sample_indices
 
 Parts = Iterable[tuple[str, object]]
@@ -64,7 +64,6 @@ _PACKAGES: Final = frozenset(
         *("IPython", "ipykernel", "pytest", "_pytest", "hypothesis", "coverage"),
     ]
 )
-_STDLIB: Final = os.path.dirname(os.__file__)
 # Immutable values of Python's library, whose repr is complete.
 _BY_REPR: Final = frozenset(
     [timedelta, timezone, Decimal, Fraction, UUID, date, GenericAlias, UnionType]
@@ -95,7 +94,7 @@ def is_library(module: object) -> bool:
         return False
     # A module of the user may have the name of one of Python's.
     file: object = getattr(sys.modules.get(top), "__file__", None)
-    return file is None or str(file).startswith(_STDLIB)
+    return file is None or str(file).startswith(STDLIB)
 
 
 def is_user_function(function: FunctionType) -> bool:
