@@ -6,6 +6,7 @@ computed, the pullbacks are recorded in a node.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, ClassVar, TypeAlias, TypeVar, TypeVarTuple, cast
 
@@ -23,6 +24,7 @@ from minispore.engine.array import (
     device_of,
     ensure_owned,
     from_host,
+    host_check,
     is_host,
     is_ndarray,
     namespace,
@@ -66,6 +68,7 @@ class Variable:
 
 
 T = TypeVar("T", bound=Variable)
+Number: TypeAlias = int | float | bool
 
 
 def check_tensor(x: object, name: str = "input") -> Variable:
@@ -220,8 +223,10 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         The rule's value as a tensor.
 
     Raises:
-        TypeError: The rule is not callable, or an operand is not a tensor.
-        ValueError: There is no operand, or the rule returns more or fewer pullbacks than operands.
+        TypeError: The rule is not callable, or an operand is not a tensor; or the rule or a
+            pullback returns no array, or a pullback one of another float type than its operand's.
+        ValueError: There is no operand, the rule returns more or fewer pullbacks than operands, or
+            a gradient has another shape than its operand.
 
     Examples:
         >>> from minispore import Tensor, grad, ops
@@ -237,32 +242,93 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
         check_tensor(x, f"operands[{i}]")
-    return _apply(rule, operands, copy_gradients=True)
+    return _apply(_checked(rule), operands)
 
 
-def _copying(pullback: OptionalPullback) -> OptionalPullback:
-    """Return a pullback that copies the gradient, to which a user's rule may keep a reference."""
-    return None if pullback is None else lambda g: ensure_owned(pullback(g), copy=True)
+def _checked(
+    rule: Callable[..., object],
+) -> Callable[..., tuple[Array, Sequence[OptionalPullback]]]:
+    """Return a user's rule, with errors unless it returns a value and a pullback per operand."""
+    name = getattr(rule, "__name__", type(rule).__name__)
+
+    def checked(*arrays: Array) -> tuple[Array, Sequence[OptionalPullback]]:
+        returned = rule(*arrays)
+        items = as_items(returned) or ()
+        pullbacks = as_items(items[1]) if len(items) == 2 else None
+        if pullbacks is None:
+            raise TypeError(
+                f"For 'apply_rule', the rule '{name}' must return a value and a tuple of "
+                f"pullbacks, but returned {describe_value(returned)}."
+            )
+        if len(pullbacks) != len(arrays):
+            raise ValueError(
+                f"For 'apply_rule', a rule of {len(arrays)} operands must give as many pullbacks, "
+                f"but {name} gave {len(pullbacks)}."
+            )
+        value = _check_returned(items[0], arrays[0], f"the rule '{name}'")
+        return value, [
+            _checked_pullback(pullback, x, f"the pullback {i} of the rule '{name}'")
+            for i, (pullback, x) in enumerate(zip(pullbacks, arrays, strict=True))
+        ]
+
+    # Drawings of graphs show the name of the rule.
+    checked.__name__ = name
+    return checked
+
+
+def _checked_pullback(pullback: object, x: Array, place: str) -> OptionalPullback:
+    """Return a user's pullback, with errors unless it returns a gradient of an operand."""
+    if pullback is None:
+        return None
+    if not callable(pullback):
+        raise TypeError(
+            f"For 'apply_rule', {place} must be a function or None, "
+            f"but is {describe_value(pullback)}."
+        )
+    call: Callable[[Array], object] = pullback
+
+    def checked(g: Array) -> Array:
+        gradient = _check_returned(call(g), x, place)
+        if gradient.shape != x.shape:
+            raise ValueError(
+                f"For 'apply_rule', {place} must return a gradient of the shape of its operand, "
+                f"{x.shape}, but returned one of shape {gradient.shape}."
+            )
+        expected, found = _array_dtype(x), _array_dtype(gradient)
+        if expected is not found and expected and expected.category == dtypes.FLOAT:
+            raise TypeError(
+                f"For 'apply_rule', {place} must return a gradient of the type of its operand, "
+                f"{expected!r}, but returned one of {found!r}."
+            )
+        # A copy, since the rule may keep a reference to the array.
+        return gradient if isinstance(gradient, Variable) else ensure_owned(gradient, copy=True)
+
+    return checked
+
+
+def _check_returned(value: object, like: Array, place: str) -> Array:
+    """Return what a user's rule returned; TypeError unless it is an array, as its operands are."""
+    if _array_dtype(value) is None or isinstance(value, Variable) != isinstance(like, Variable):
+        raise TypeError(
+            f"For 'apply_rule', {place} must return an array of the kind that it is called with, "
+            f"but returned {describe_value(value)}."
+        )
+    return cast("Array", value)
+
+
+def _array_dtype(x: object) -> DType | None:
+    data = x._data if isinstance(x, Variable) else x
+    return dtypes.BY_NUMPY.get(getattr(data, "dtype", None))
 
 
 def _apply(
-    rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]],
-    operands: Sequence[T],
-    *,
-    copy_gradients: bool = False,
+    rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], operands: Sequence[T]
 ) -> T:
     arrays = tuple(x._data for x in operands)
     value, pullbacks = rule(*arrays)
-    if len(pullbacks) != len(operands):
-        raise ValueError(
-            f"For 'apply_rule', a rule of {len(operands)} operands must give as many pullbacks, "
-            f"but {getattr(rule, '__name__', 'it')} gave {len(pullbacks)}."
-        )
     parents = tuple(x._node for x in operands)
     if not any(parents) or not is_recording():
         return wrap(value, operands[0])
-    if copy_gradients:
-        pullbacks = [_copying(pullback) for pullback in pullbacks]
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
 
@@ -346,17 +412,57 @@ def array_from_values(values: object, dtype: DType | None, like: Array | None = 
 
     Raises:
         TypeError: The values are not numbers, or the lists are ragged.
+        ValueError: An integer type cannot hold one of the values.
     """
     if isinstance(values, Variable):
         data = values._data
+        if dtype is not None:
+            _check_cast(data, dtype)
         array = device_namespace(data).astype(data, dtype.numpy_dtype if dtype else data.dtype)
         return array if like is None else to_device(array, device_of(like))
     host = to_numpy_array(values)
     if dtype is None:
         typed = hasattr(values, "__array__")
         dtype = dtypes.from_array_dtype(host.dtype) if typed else _default_dtype(host)
+    check_fits(host, dtype)
     host = host.astype(dtype.numpy_dtype, copy=False)
     return from_host(host) if like is None else to_device_of(host, like)
+
+
+def check_fits(values: HostArray | Number, dtype: DType, function: str | None = None) -> None:
+    """Raise ValueError unless an integer type can hold all values, whose fractions are cut off."""
+    if dtype.category != dtypes.INTEGER:
+        return
+    if isinstance(values, int | float):
+        low = high = values
+    elif values.dtype == dtype.numpy_dtype or not values.size:
+        return
+    else:
+        low, high = values.min().item(), values.max().item()
+    limits = np.iinfo(dtype.numpy_dtype.type)
+    # NaN is neither.
+    if not (limits.min - 1 < low and high < limits.max + 1):
+        one = str(low) == str(high)
+        numbers = f"number {low} does" if one else f"numbers from {low} to {high} do"
+        raise ValueError(
+            f"For '{function or caller()}', the {numbers} not fit the tensor's type {dtype!r}."
+        )
+
+
+def cast_exactly(x: T, dtype: DType) -> T:
+    """Return `cast_to`; ValueError if an integer type cannot hold a value, except on a device."""
+    _check_cast(x._data, dtype)
+    return cast_to(x, dtype)
+
+
+def _check_cast(x: Array, dtype: DType) -> None:
+    # Not on a device, where the check would synchronize.
+    if dtype.category == dtypes.INTEGER and x.dtype != dtype.numpy_dtype and is_host(x):
+        host_check(partial(_check_fits_on_host, dtype=dtype), x)
+
+
+def _check_fits_on_host(x: Array, dtype: DType, function: str | None = None) -> None:
+    check_fits(to_host(x), dtype, function)
 
 
 def to_numpy_array(values: object) -> HostArray:
@@ -433,7 +539,6 @@ def _variables_to_numpy(values: object) -> object:
     return values
 
 
-Number: TypeAlias = int | float | bool
 # The other operand of an operation on a tensor.
 Values: TypeAlias = Number | Sequence[Number] | np.generic | AnyArray
 
@@ -545,13 +650,9 @@ def _wrap_operand(x: T, other: object) -> tuple[T, T]:
     tensor_dtype = dtype_of(x)
     common = tensor_dtype if tensor_dtype.category >= category else _SCALAR_DTYPES[category]
     tensor = cast_to(x, common)
-    try:
-        data = device_namespace(tensor._data).asarray(value, common.numpy_dtype)
-    except OverflowError:
-        raise ValueError(
-            f"For '{caller()}', the number {other} does not fit the tensor's type {common!r}."
-        ) from None
-    return tensor, wrap(data, x)
+    if common.category == dtypes.INTEGER:
+        check_fits(value, common)
+    return tensor, wrap(device_namespace(tensor._data).asarray(value, common.numpy_dtype), x)
 
 
 def _numbers(other: object) -> tuple[Number | HostArray, int]:

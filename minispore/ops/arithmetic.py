@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from minispore.engine import dtypes
-from minispore.engine.array import Array, device_namespace, host_branch, to_host
+from minispore.engine.array import (
+    Array,
+    device_namespace,
+    host_branch,
+    host_check,
+    is_host,
+    to_host,
+)
 from minispore.engine.dispatch import (
     Number,
     Values,
@@ -16,6 +23,7 @@ from minispore.engine.dispatch import (
     apply_nondifferentiable,
     array_from_values,
     as_float,
+    cast_exactly,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -168,11 +176,15 @@ def div(
     Args:
         input: The left operand: a tensor or a number.
         other: The right operand: a tensor or a number; at least one is a tensor.
-        rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero; its gradient is
-            zero.
+        rounding_mode: "floor" is `floor_divide`. "trunc" rounds the quotient towards zero; its
+            gradient is zero.
 
     Returns:
         A tensor of the broadcast shape, of a float type; with `rounding_mode` of the promoted type.
+
+    Raises:
+        TypeError: The operands are bools, with `rounding_mode`.
+        ValueError: A divisor of integers is 0, with `rounding_mode`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -186,10 +198,7 @@ def div(
     x, y = promote_operands(input, other)
     if rounding_mode is not None:
         check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode")
-        xp = device_namespace(x._data)
-        quotient = apply_nondifferentiable(xp.divide, as_float(x), as_float(y))._data
-        rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
-        return wrap(xp.astype(rounded, x._data.dtype), x)
+        return _floor_divide(x, y) if rounding_mode == "floor" else _trunc_divide(x, y)
     return apply2(rules.divide, as_float(x), as_float(y))
 
 
@@ -210,6 +219,7 @@ def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
+        ValueError: A divisor of integers is 0. On a GPU the result is the library's.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -218,9 +228,56 @@ def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.floor_divide`.
     """
-    x, y = promote_operands(input, other)
+    return _floor_divide(*promote_operands(input, other))
+
+
+def _floor_divide(x: Tensor, y: Tensor) -> Tensor:
+    """Return ⌊x / y⌋ of the exact quotient."""
+    if _are_integers(x, y):
+        return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y)
+    return apply_nondifferentiable(_floor_of_floats, x, y)
+
+
+def _floor_of_floats(x: Array, y: Array) -> Array:
+    # The floor of a quotient that was rounded may be 1 too large. numpy's function corrects that,
+    # and gives NaN for an infinite dividend.
+    xp = device_namespace(x)
+    quotient = xp.divide(x, y)
+    finite = xp.logical_and(xp.isfinite(quotient), xp.isfinite(y))
+    exact = xp.floor_divide(xp.where(finite, x, 0.0), xp.where(finite, y, 1.0))
+    return xp.where(finite, exact, xp.floor(quotient))
+
+
+def _trunc_divide(x: Tensor, y: Tensor) -> Tensor:
+    """Return x / y rounded towards zero: of integers the exact quotient."""
+    xp = device_namespace(x._data)
+    if not _are_integers(x, y):
+        return wrap(xp.trunc(apply_nondifferentiable(xp.divide, x, y)._data), x)
+    floor = apply_nondifferentiable(xp.floor_divide, x, y)
+    rest = apply_nondifferentiable(xp.remainder, x, y)._data
+    is_below = xp.logical_and(floor._data < 0, xp.not_equal(rest, 0))
+    return wrap(floor._data + xp.astype(is_below, floor._data.dtype), x)
+
+
+def _are_integers(x: Tensor, y: Tensor) -> bool:
+    """Return whether two operands are integers, of which the divisors are not 0.
+
+    Raises:
+        TypeError: They are bools.
+        ValueError: A divisor is 0.
+    """
     check_numbers(x)
-    return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y)
+    if dtype_of(x).category == dtypes.FLOAT:
+        return False
+    # Not on a device, where the check would synchronize.
+    if is_host(y._data):
+        host_check(_check_no_zero, y._data)
+    return True
+
+
+def _check_no_zero(y: Array, function: str | None = None) -> None:
+    if not to_host(y).all():
+        raise ValueError(f"For '{function or caller()}', a divisor of integers must not be 0.")
 
 
 FloorDiv: Final = primitive("FloorDiv", floor_divide)
@@ -238,6 +295,7 @@ def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
+        ValueError: A divisor of integers is 0. On a GPU the result is the library's.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -247,10 +305,8 @@ def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     Source: MindSpore's `mindspore.ops.remainder`.
     """
     x, y = promote_operands(input, other)
-    check_numbers(x)
-    xp = device_namespace(x._data)
-    if dtype_of(x).category < dtypes.FLOAT:
-        return apply_nondifferentiable(xp.remainder, x, y)
+    if _are_integers(x, y):
+        return apply_nondifferentiable(device_namespace(x._data).remainder, x, y)
     return apply2(rules.remainder, x, y)
 
 
@@ -268,6 +324,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
+        ValueError: A negative power of the integer 0 is infinite.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -289,7 +346,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.
         power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
-        return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
+        return cast_exactly(wrap(xp.trunc(power), x), dtype_of(x))
     return apply2(rules.pow, x, y)
 
 

@@ -15,7 +15,8 @@ __all__ = ["Adagrad"]
 class Adagrad(Optimizer):
     """Gradient descent with steps divided by the root of the sum of all squared gradients.
 
-    With `s` this sum, which begins with `accum`, `w -= lr * g / √s` (Duchi et al., 2011).
+    With `s` this sum, which begins with `accum`, `w -= lr * g / √s` (Duchi et al., 2011). Where `s`
+    is 0, 1 takes its place.
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.
@@ -66,5 +67,7 @@ class Adagrad(Optimizer):
         if self.update_slots:
             s += xp.square(g, out=scratch)
         xp.multiply(g, rate, out=step)
-        step /= xp.sqrt(s, out=scratch)
+        root = xp.sqrt(s, out=scratch)
+        root += xp.equal(root, 0.0)
+        step /= root
         w -= step
