@@ -599,7 +599,8 @@ class Tensor(Variable):
             ValueError: The type is one of integers, and cannot hold it. Fractions are cut off.
         """
         check_type(value, (Tensor, int, float, bool), "value")
-        return self._assign(wrap(array_from_values(value, self.dtype, self._data), self))
+        data = array_from_values(value, self.dtype, self._data, exactly=True)
+        return self._assign(wrap(data, self))
 
     def zero_(self) -> Tensor:
         """Replace every element by 0."""

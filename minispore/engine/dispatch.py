@@ -400,7 +400,9 @@ def rerecord_pullbacks(node: Node, like: T) -> Sequence[Callable[[T], T] | None]
     return pullbacks
 
 
-def array_from_values(values: object, dtype: DType | None, like: Array | None = None) -> Array:
+def array_from_values(
+    values: object, dtype: DType | None, like: Array | None = None, *, exactly: bool = False
+) -> Array:
     """Return a new array of numbers, nested lists and tuples, a numpy array or a variable.
 
     Args:
@@ -409,14 +411,16 @@ def array_from_values(values: object, dtype: DType | None, like: Array | None = 
             float32 if there is a float among them, else int64 or bool (uint64 for large integers).
         like: An array on the device of the result; by default it is that of a variable, and the
             current device for other values.
+        exactly: Whether an array or variable is refused, too, of which an integer type cannot hold
+            a value; else it is converted as by `cast`.
 
     Raises:
         TypeError: The values are not numbers, or the lists are ragged.
-        ValueError: An integer type cannot hold one of the values.
+        ValueError: An integer type cannot hold one of the numbers.
     """
     if isinstance(values, Variable):
         data = values._data
-        if dtype is not None:
+        if dtype is not None and exactly:
             _check_cast(data, dtype)
         array = device_namespace(data).astype(data, dtype.numpy_dtype if dtype else data.dtype)
         return array if like is None else to_device(array, device_of(like))
@@ -424,7 +428,8 @@ def array_from_values(values: object, dtype: DType | None, like: Array | None = 
     if dtype is None:
         typed = hasattr(values, "__array__")
         dtype = dtypes.from_array_dtype(host.dtype) if typed else _default_dtype(host)
-    check_fits(host, dtype)
+    if exactly or not hasattr(values, "__array__"):
+        check_fits(host, dtype)
     host = host.astype(dtype.numpy_dtype, copy=False)
     return from_host(host) if like is None else to_device_of(host, like)
 

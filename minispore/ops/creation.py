@@ -17,7 +17,14 @@ from minispore.engine.array import (
     from_host,
     to_host,
 )
-from minispore.engine.dispatch import Number, cast_exactly, check_fits, check_tensor, dtype_of
+from minispore.engine.dispatch import (
+    Number,
+    array_from_values,
+    cast_exactly,
+    check_fits,
+    check_tensor,
+    dtype_of,
+)
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
@@ -128,7 +135,7 @@ def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tens
     Source: MindSpore's `mindspore.ops.scalar_to_tensor`.
     """
     check_type(input_x, (int, float, bool), "input_x")
-    return Tensor(input_x, dtypes.as_dtype(dtype))
+    return tensor_of(array_from_values(input_x, dtypes.as_dtype(dtype)))
 
 
 def tuple_to_array(input_x: tuple[Number, ...]) -> Tensor:

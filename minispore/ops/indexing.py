@@ -709,10 +709,12 @@ def _indices_along(axis: int, x: Tensor) -> Array:
 def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
     """Return `value` as a variable of the type of `input`; ValueError if that cannot hold it."""
     dtype = dtype_of(input)
-    if isinstance(value, Variable):
+    if isinstance(value, int):
+        values = cast_exactly(promote_operands(input, value)[1], dtype)
+    elif isinstance(value, Variable):
         values = cast_exactly(value, dtype)
     else:
-        values = wrap(array_from_values(value, dtype, input._data), input)
+        values = wrap(array_from_values(value, dtype, input._data, exactly=True), input)
     if values.ndim and prod(values.shape) == 1:
         # One element fits everywhere, even where there are no axes.
         values = apply1(reshape, values, ())

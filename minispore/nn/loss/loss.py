@@ -390,8 +390,9 @@ class MarginRankingLoss(LossBase):
         for name, x in zip(names, (input1, input2, target), strict=True):
             check_tensor(x, name)
         difference = float_difference(input1, input2)
+        losses = ops.relu(self.margin - target * difference)
         warn_of_broadcasting(difference, target)
-        return self.get_loss(ops.relu(self.margin - target * difference))
+        return self.get_loss(losses)
 
 
 class SoftMarginLoss(LossBase):
