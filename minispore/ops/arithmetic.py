@@ -23,7 +23,6 @@ from minispore.engine.dispatch import (
     apply_nondifferentiable,
     array_from_values,
     as_float,
-    cast_exactly,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -313,7 +312,7 @@ def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     """Return `input` to the power `exponent`, elementwise and broadcast.
 
-    A negative power of an integer is the float result cut to an integer: 0 except for 1 and -1.
+    A negative power of an integer is cut to an integer: 0 except for 1 and -1.
 
     Args:
         input: The left operand: a tensor or a number.
@@ -324,7 +323,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
-        ValueError: A negative power of the integer 0 is infinite.
+        ValueError: A power of the integer 0 is negative, and so infinite.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -342,11 +341,12 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     ):
         # float16 is multiplied in float32, where an intermediate result has no error that counts.
         return apply1_in_float32(elementwise.integer_power, x, int(exponent))
-    xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
-        # numpy raises an error; the power is computed as a float and truncated.
-        power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
-        return cast_exactly(wrap(xp.trunc(power), x), dtype_of(x))
+        # numpy raises an error.
+        power = apply_nondifferentiable(_power_of_integers, x, y)
+        if is_host(x._data):
+            host_check(_check_no_infinite_power, x._data, y._data)
+        return power
     return apply2(rules.pow, x, y)
 
 
@@ -354,6 +354,22 @@ Pow: Final = primitive("Pow", pow)
 
 # The exponents for which products are faster than a power and as accurate.
 _BY_PRODUCTS: Final = {*range(-16, 0), *range(2, 17)}
+
+
+def _power_of_integers(x: Array, y: Array) -> Array:
+    xp = device_namespace(x)
+    negative = y < 0
+    # A power of 1 or -1 depends on whether the exponent is odd.
+    power = x ** xp.where(negative, xp.remainder(y, 2), y)
+    is_fraction = xp.logical_and(negative, xp.logical_or(x > 1, x < -1))
+    return xp.where(is_fraction, xp.zeros_like(power), power)
+
+
+def _check_no_infinite_power(x: Array, y: Array, function: str | None = None) -> None:
+    if ((to_host(x) == 0) & (to_host(y) < 0)).any():
+        raise ValueError(
+            f"For '{function or caller()}', a power of the integer 0 must not be negative."
+        )
 
 
 def _any_below_zero(x: Array) -> bool:

@@ -8,6 +8,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from typing import cast as as_type
 
+import numpy as np
+
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
 from minispore.engine.dispatch import (
@@ -19,6 +21,7 @@ from minispore.engine.dispatch import (
     broadcast_error,
     cast_to,
     check_category,
+    check_fits,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -663,7 +666,7 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
             "For 'hardtanh', the bounds of integers must be finite, "
             f"but got {min_val} and {max_val}."
         ) from None
-    return cast_to(apply1(rules.clip, input, low, high), dtype_of(input))
+    return cast_to(clip(input, low, high), dtype_of(input))
 
 
 @_documented(1.0, 0.5, lambd="The threshold, at least 0.")
@@ -730,13 +733,15 @@ def clip(
             bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
             raise broadcast_error(input.shape, *bounds) from None
     floats = isinstance(min, float) or isinstance(max, float)
-    try:
-        return apply1(rules.clip, as_float(input) if floats else input, min, max)
-    except OverflowError:
-        raise ValueError(
-            f"For 'clip', the bounds must fit the tensor's type {dtype_of(input)!r}, "
-            f"but got {min} and {max}."
-        ) from None
+    x = as_float(input) if floats else input
+    if dtype_of(x).category == dtypes.INTEGER:
+        # A bound beyond the end of the type's range limits nothing.
+        limits = np.iinfo(dtype_of(x).numpy_dtype.name)
+        min = None if min is None or min < limits.min else min
+        max = None if max is None or max > limits.max else max
+        for bound in (min, max):
+            check_fits(bound or 0, dtype_of(x))
+    return apply1(rules.clip, x, min, max)
 
 
 clamp = clip

@@ -426,7 +426,7 @@ def addmm(
 
     Source: MindSpore's `mindspore.ops.addmm`.
     """
-    x, y = _factors(mat1, mat2, "mat1", "mat2", beta, alpha)
+    input, x, y = _terms(input, mat1, mat2, "mat1", "mat2", beta, alpha)
     return _weighted_sum(input, _product_of_axes(x, y, "mat1", "mat2", 2, 2), beta, alpha)
 
 
@@ -456,7 +456,7 @@ def addmv(
 
     Source: MindSpore's `mindspore.ops.addmv`.
     """
-    x, y = _factors(mat, vec, "mat", "vec", beta, alpha)
+    input, x, y = _terms(input, mat, vec, "mat", "vec", beta, alpha)
     return _weighted_sum(input, _product_of_axes(x, y, "mat", "vec", 2, 1), beta, alpha)
 
 
@@ -487,19 +487,20 @@ def baddbmm(
 
     Source: MindSpore's `mindspore.ops.baddbmm`.
     """
-    x, y = _factors(batch1, batch2, "batch1", "batch2", beta, alpha)
+    input, x, y = _terms(input, batch1, batch2, "batch1", "batch2", beta, alpha)
     return _weighted_sum(input, _bmm(x, y, "batch1", "batch2"), beta, alpha)
 
 
-def _factors(
-    x: Tensor, y: Tensor, x_name: str, y_name: str, beta: Number, alpha: Number
-) -> tuple[Tensor, Tensor]:
-    """Return the factors of a product, as floats if a number that it is combined with is one."""
+def _terms(
+    input: Tensor, x: Tensor, y: Tensor, x_name: str, y_name: str, beta: Number, alpha: Number
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return a summand and the factors of a product, as floats if a number is one."""
+    check_tensor(input)
     check_numbers(x, x_name)
     check_numbers(y, y_name)
     if isinstance(beta, float) or isinstance(alpha, float):
-        return as_float(x, x_name), as_float(y, y_name)
-    return x, y
+        return as_float(input), as_float(x), as_float(y)
+    return input, x, y
 
 
 def _weighted_sum(x: Tensor, y: Tensor, beta: Number, alpha: Number) -> Tensor:
