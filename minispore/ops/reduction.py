@@ -418,8 +418,10 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 
 
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
-    place = normalize_axis_index(axis, x.ndim, "axis")
-    return apply1_in_float32(rule, x, place) if 0 not in x.shape else apply1(elementwise.copy, x)
+    place = normalize_axis_index(axis, x.ndim or 1, "axis")
+    if not x.ndim:
+        return reshape(_apply_along_axis(rule, reshape(x, (1,)), 0), ())
+    return apply1(elementwise.copy, x) if 0 in x.shape else apply1_in_float32(rule, x, place)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:

@@ -125,7 +125,7 @@ def test_a_state_of_zeros_keeps_weights_finite(which: int, gradient: float) -> N
     weight = Parameter(Tensor([1.0]), name="weight")
     optimizer = optimizers([weight])[which]
     for states in optimizer._states:
-        states[0].set_data(0)
+        states[0].set_data(Tensor([0.0]))
     with np.errstate(under="ignore"):
         optimizer((Tensor(np.array([gradient], np.float32)),))
     assert abs(float(weight) - 1) <= 2
