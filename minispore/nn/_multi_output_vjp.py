@@ -12,7 +12,8 @@ from typing import TypeAlias, cast
 
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, device_namespace, ensure_owned
-from minispore.engine.dispatch import OptionalPullback, Variable, wrap
+from minispore.engine.dispatch import OptionalPullback, Variable, cast_to, dtype_of, wrap
+from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import Node
 from minispore.ops._namespace import zeros_like
 
@@ -52,6 +53,8 @@ def multi_output_vjp(
                     f"The gradient of input {k} must be of its shape {x.shape}, "
                     f"but the bprop or hook gave {gradient.shape}."
                 )
+            if dtype_of(x).category == FLOAT:
+                grad_inputs[k] = cast_to(gradient, dtype_of(x))
         return token
 
     def collect(i: int, gradient: Variable | Array) -> Variable | Array:
