@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Parameter, Tensor, ops
+from minispore.common.initializer import initializer
 from minispore.utils.checks import as_items
 from tests.helpers.valid_arguments import OPERATIONS
 
@@ -219,6 +220,7 @@ ENTRIES: dict[str, Callable[[Tensor, Scalar], Tensor]] = {
     "set_data": lambda x, v: Parameter(x, name="x").set_data(v),
     "set_data with a tensor": lambda x, v: Parameter(x, name="x").set_data(wide(v)),
     "assign": lambda x, v: ops.assign(Parameter(x, name="x"), wide(v).broadcast_to(2)),
+    "initializer": lambda x, v: initializer(v, [2], x.dtype),
     "arange": lambda x, v: ops.arange(v, v + 1, dtype=x.dtype),
     "where": lambda x, v: ops.where(Tensor([False, False]), x, v),
     "maximum": lambda x, v: ops.maximum(x[:0], v),
@@ -280,7 +282,16 @@ def test_an_integer_type_holds_a_number_or_refuses_it(entry: str, kind: str, val
             np.testing.assert_allclose(result.asnumpy(), np.float32(value), 1e-6)
 
 
-integers = st.integers(-300, 300) | st.integers(-(2**63), 2**63 - 1)
+@pytest.mark.parametrize("kind", INTEGERS)
+@given(count=st.integers(1, 300) | st.sampled_from([2**15, 2**15 + 1, 2**16, 2**16 + 1]))
+def test_a_permutation_holds_each_number_once_or_is_refused(kind: str, count: int) -> None:
+    dtype = Tensor(np.ones(1, kind)).dtype
+    if count - 1 <= np.iinfo(kind).max:
+        found = np.sort(ops.randperm(count, dtype=dtype).asnumpy())
+        assert np.array_equal(found, np.arange(count))
+    else:
+        with pytest.raises(ValueError, match="^For 'randperm', the number "):
+            ops.randperm(count, dtype=dtype)
 
 
 @given(data=st.data(), kind=st.sampled_from(INTEGERS))
