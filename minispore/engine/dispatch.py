@@ -444,7 +444,7 @@ def check_fits(values: HostArray | Number, dtype: DType, function: str | None = 
         return
     else:
         low, high = values.min().item(), values.max().item()
-    limits = np.iinfo(dtype.numpy_dtype.type)
+    limits = np.iinfo(dtype.name)
     # NaN is neither.
     if not (limits.min - 1 < low and high < limits.max + 1):
         one = str(low) == str(high)

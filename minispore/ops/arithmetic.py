@@ -254,7 +254,7 @@ def _trunc_divide(x: Tensor, y: Tensor) -> Tensor:
         return wrap(xp.trunc(apply_nondifferentiable(xp.divide, x, y)._data), x)
     floor = apply_nondifferentiable(xp.floor_divide, x, y)
     rest = apply_nondifferentiable(xp.remainder, x, y)._data
-    is_below = xp.logical_and(floor._data < 0, xp.not_equal(rest, 0))
+    is_below = xp.logical_and(floor._data < 0, xp.not_equal(rest, xp.zeros_like(rest)))
     return wrap(floor._data + xp.astype(is_below, floor._data.dtype), x)
 
 
@@ -360,7 +360,7 @@ def _power_of_integers(x: Array, y: Array) -> Array:
     xp = device_namespace(x)
     negative = y < 0
     # A power of 1 or -1 depends on whether the exponent is odd.
-    power = x ** xp.where(negative, xp.remainder(y, 2), y)
+    power = x ** xp.where(negative, xp.remainder(y, xp.ones_like(y) * 2), y)
     is_fraction = xp.logical_and(negative, xp.logical_or(x > 1, x < -1))
     return xp.where(is_fraction, xp.zeros_like(power), power)
 

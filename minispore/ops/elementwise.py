@@ -719,7 +719,9 @@ def clip(
         check_type(min, _BOUND, "min")
     if not isinstance(max, _BOUND):
         check_type(max, _BOUND, "max")
-    if any(isinstance(x, Variable) or x != x for x in (min, max)):  # noqa: PLR0124 (NaN)
+    floats = isinstance(min, float) or isinstance(max, float)
+    is_nan = floats and any(isinstance(x, float) and math.isnan(x) for x in (min, max))
+    if isinstance(min, Variable) or isinstance(max, Variable) or is_nan:
         value = input
         try:
             if min is not None:
@@ -732,11 +734,10 @@ def clip(
         except ValueError:
             bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
             raise broadcast_error(input.shape, *bounds) from None
-    floats = isinstance(min, float) or isinstance(max, float)
     x = as_float(input) if floats else input
     if dtype_of(x).category == dtypes.INTEGER:
         # A bound beyond the end of the type's range limits nothing.
-        limits = np.iinfo(dtype_of(x).numpy_dtype.name)
+        limits = np.iinfo(dtype_of(x).name)
         min = None if min is None or min < limits.min else min
         max = None if max is None or max > limits.max else max
         for bound in (min, max):
