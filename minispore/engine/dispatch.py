@@ -253,9 +253,9 @@ def _checked(
 
     def checked(*arrays: Array) -> tuple[Array, Sequence[OptionalPullback]]:
         returned = rule(*arrays)
-        items = as_items(returned) or ()
-        pullbacks = as_items(items[1]) if len(items) == 2 else None
-        if pullbacks is None:
+        items = as_items(returned)
+        pullbacks = as_items(items[1]) if items is not None and len(items) == 2 else None
+        if items is None or pullbacks is None:
             raise TypeError(
                 f"For 'apply_rule', the rule '{name}' must return a value and a tuple of "
                 f"pullbacks, but returned {describe_value(returned)}."

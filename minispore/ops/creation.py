@@ -302,10 +302,11 @@ def arange(
         )
     natural = _default_dtype(first, last, step)
     chosen = natural if dtype is None else dtypes.as_dtype(dtype)
-    # Integers are made in a type that holds them.
-    made = (natural if natural is dtypes.int64 else chosen).numpy_dtype
-    numbers = tensor_from_array(current_namespace().arange, first, last, step, made)
-    return cast_exactly(numbers, chosen)
+    # Made in a type that holds the numbers, of which those of integers are cut.
+    made = natural if natural is dtypes.int64 else chosen
+    made = made if made.category != dtypes.INTEGER or made is natural else dtypes.float64
+    make = current_namespace().arange
+    return cast_exactly(tensor_from_array(make, first, last, step, made.numpy_dtype), chosen)
 
 
 def linspace(start: Number | Tensor, end: Number | Tensor, steps: int) -> Tensor:

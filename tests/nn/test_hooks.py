@@ -322,7 +322,8 @@ def test_bprop_gives_gradients_of_the_type_of_the_inputs(dtype: DType) -> None:
             return (dout.astype(dtype),)
 
     cell, x = Double(), Tensor([1.0, 2.0])
-    for function in (cell, lambda x: cell(x * 1.0)):
+    functions: list[Callable[[Tensor], Tensor]] = [cell, lambda x: cell(x * 1.0)]
+    for function in functions:
         gradient = grad(function)(x)
         assert (gradient.dtype, gradient.tolist()) == (ms.float32, [1.0, 1.0])
 

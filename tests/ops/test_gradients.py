@@ -275,8 +275,9 @@ def test_each_position_is_differentiated_once_or_refused(
         return x * y + z * 7.0
 
     def gradients(*args: Tensor) -> object:
-        both = loose_value_and_grad(function, names)(*args)
-        return (as_items(both) or ())[1]
+        both = as_items(loose_value_and_grad(function, names)(*args))
+        assert both is not None
+        return both[1]
 
     names = positions if as_list else tuple(positions)
     if len({*positions}) < len(positions):
@@ -322,7 +323,11 @@ def test_what_a_pullback_returns_is_a_gradient_or_refused(
 
     def product(*arrays: Array) -> tuple[Array, tuple[object, ...]]:
         x, y = arrays[position], arrays[1 - position]
-        pullbacks = [pullback, lambda g: namespace(g).sum(g * x, axis=1, keepdims=True)]
+
+        def right(g: Array) -> Array:
+            return namespace(g).sum(g * x, axis=1, keepdims=True)
+
+        pullbacks: list[Callable[[Array], object]] = [pullback, right]
         return x * y, tuple(pullbacks if position == 0 else pullbacks[::-1])
 
     operands = [Tensor([1.0, 2.0]), Tensor([[1.0], [2.0]])]
@@ -353,6 +358,7 @@ def test_what_a_rule_returns_is_a_value_and_pullbacks_or_refused(kind: str) -> N
     def wrong(x: Array) -> object:
         return NO_RULES[kind](x)
 
-    for call in (loose_rule, grad(lambda rule, x: loose_rule(rule, x), 1)):
+    calls: list[Callable[..., object]] = [loose_rule, loose(loose_rule, 1)]
+    for call in calls:
         with pytest.raises(TypeError, match="^For 'apply_rule', the .*rule 'wrong' must "):
             call(wrong, Tensor([1.0, 2.0]))
