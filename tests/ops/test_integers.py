@@ -223,7 +223,7 @@ ENTRIES: dict[str, Callable[[Tensor, Scalar], Tensor]] = {
     "set_data with a tensor": lambda x, v: Parameter(x, name="x").set_data(wide(v)),
     "assign": lambda x, v: ops.assign(Parameter(x, name="x"), wide(v).broadcast_to(2)),
     "initializer": lambda x, v: initializer(v, [2], x.dtype),
-    "arange": lambda x, v: ops.arange(v, v + 1, dtype=x.dtype),
+    "arange": lambda x, v: ops.arange(v, v + 1, 2, dtype=x.dtype),
     "where": lambda x, v: ops.where(Tensor([False, False]), x, v),
     "maximum": lambda x, v: ops.maximum(x[:0], v),
     "a sum with a list": lambda x, v: x * 0 + [v, v],
