@@ -17,6 +17,8 @@ import numpy as np
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import check_fits
+from minispore.engine.dtypes import from_array_dtype
 from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.checks import as_items, check_number, check_one_of, check_type, type_error
 
@@ -116,6 +118,7 @@ class Constant(Initializer):
         self.value = value
 
     def _initialize(self, arr: AnyArray) -> None:
+        check_fits(self.value, from_array_dtype(arr.dtype))
         arr[...] = self.value
 
 

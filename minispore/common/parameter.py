@@ -125,9 +125,10 @@ class Parameter(Tensor):
 
         Raises:
             TypeError: `data` is neither a tensor nor a number.
+            ValueError: The type of the parameter is one of integers, and cannot hold a value.
         """
         check_type(data, (Tensor, bool, int, float), "data")
-        self._data = array_from_values(data, self.dtype, self._data)
+        self._data = array_from_values(data, self.dtype, self._data, exactly=True)
         return self
 
     def clone(self, init: str | float | Initializer | Tensor = "same") -> "Parameter":

@@ -48,6 +48,8 @@ from minispore.engine.dispatch import (
     Variable,
     apply_rule,
     array_from_values,
+    cast_exactly,
+    check_fits,
     check_tensor,
     dtype_of,
     is_recorded,
@@ -531,6 +533,7 @@ class Tensor(Variable):
         return recorded or is_recorded(self) or in_record_block()
 
     def _assign(self, other: Tensor) -> Tensor:
+        other = cast_exactly(other, self.dtype)
         try:
             self[...] = other
         except ValueError:
@@ -582,9 +585,13 @@ class Tensor(Variable):
         return self.dtype
 
     def fill_(self, value: Tensor | Number) -> Tensor:
-        """Replace every element by `value`."""
+        """Replace every element by `value`.
+
+        Raises:
+            ValueError: The type is one of integers, and cannot hold it. Fractions are cut off.
+        """
         check_type(value, (Tensor, int, float, bool), "value")
-        data = array_from_values(value, None, self._data)
+        data = array_from_values(value, self.dtype, self._data, exactly=True)
         return self._assign(wrap(data, self))
 
     def zero_(self) -> Tensor:
@@ -979,15 +986,29 @@ class Tensor(Variable):
         return function(self, *args, **kwargs)
 
     @overload
-    def scatter(self, axis: Int, index: Tensor, src: Tensor | Number) -> Tensor: ...
-    @overload
-    def scatter(self, *, dim: Int, index: Tensor, src: Tensor | Number) -> Tensor: ...
     def scatter(
-        self, axis: Any = None, index: Any = None, src: Any = None, *, dim: Any = None
+        self, axis: Int, index: Tensor, src: Tensor | Number, reduce: str = "none"
+    ) -> Tensor: ...
+    @overload
+    def scatter(
+        self, *, dim: Int, index: Tensor, src: Tensor | Number, reduce: str = "none"
+    ) -> Tensor: ...
+    def scatter(
+        self,
+        axis: Any = None,
+        index: Any = None,
+        src: Any = None,
+        reduce: str = "none",
+        *,
+        dim: Any = None,
     ) -> Tensor:
-        """Return the tensor with the elements of `src` at indices along an axis."""
+        """Return the tensor with `src` at indices along an axis; `reduce="add"` adds it there."""
+        check_one_of(reduce, ("none", "add"), "reduce")
         source: Tensor | Number = src
-        return indexing.scatter(self, _resolve_alias(axis, dim), index, source)
+        place = _resolve_alias(axis, dim)
+        if reduce == "none":
+            return indexing.scatter(self, place, index, source)
+        return indexing.scatter_add(self, place, index, source)
 
     def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor:
         """Return the diagonals of the matrices along two axes."""
@@ -1040,6 +1061,7 @@ class Tensor(Variable):
     def _new(self, size: object, value: Number, dtype: dtypes.DTypeLike | None) -> Tensor:
         chosen = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         lengths = as_shape(size, "size")
+        check_fits(value, chosen)
         try:
             data = device_namespace(self._data).full(lengths, value, chosen.numpy_dtype)
         except (ValueError, OverflowError) as error:
@@ -1222,8 +1244,13 @@ class Tensor(Variable):
         *,
         dim: Int | None = None,
     ) -> Tensor:
-        """Return the cumulative sum along an axis, or of the flattened tensor."""
+        """Return the cumulative sum along an axis, or of the flattened tensor.
+
+        As in MindSpore, bools and integers below int32, except for uint16, are summed in int32.
+        """
         place = _resolve_alias(axis, dim)
+        if dtype is None and self.dtype in _SUMMED_IN_INT32:
+            dtype = dtypes.int32
         if place is None:
             return reduction.cumsum(shapes.reshape(self, (-1,)), 0, dtype)
         return reduction.cumsum(self, place, dtype)
@@ -1337,6 +1364,9 @@ class Tensor(Variable):
     def bool(self) -> Tensor:
         """Return the elements as bool."""
         return elementwise.cast(self, dtypes.bool_)
+
+
+_SUMMED_IN_INT32 = {dtypes.bool_, dtypes.int8, dtypes.uint8, dtypes.int16}
 
 
 class TensorHookHandle:

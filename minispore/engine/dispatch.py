@@ -6,7 +6,7 @@ computed, the pullbacks are recorded in a node.
 """
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from math import prod
 from typing import Any, ClassVar, Final, ParamSpec, TypeAlias, TypeVar, TypeVarTuple, cast
 from weakref import ref
@@ -25,6 +25,7 @@ from minispore.engine.array import (
     device_of,
     ensure_owned,
     from_host,
+    host_check,
     is_host,
     is_ndarray,
     namespace,
@@ -77,6 +78,7 @@ class Variable:
 P = ParamSpec("P")
 T = TypeVar("T", bound=Variable)
 ALONE: Final[tuple[set[ref[Variable]], bool]] = (set(), False)
+Number: TypeAlias = int | float | bool
 
 
 def check_tensor(x: object, name: str = "input") -> Variable:
@@ -260,8 +262,10 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         The rule's value as a tensor.
 
     Raises:
-        TypeError: The rule is not callable, or an operand is not a tensor.
-        ValueError: There is no operand, or the rule returns more or fewer pullbacks than operands.
+        TypeError: The rule is not callable, or an operand is not a tensor; or the rule or a
+            pullback returns no array, or a pullback one of another float type than its operand's.
+        ValueError: There is no operand, the rule returns more or fewer pullbacks than operands, or
+            a gradient has another shape than its operand.
 
     Examples:
         >>> from minispore import Tensor, grad, ops
@@ -277,45 +281,100 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
         check_tensor(x, f"operands[{i}]")
-    return _apply(rule, operands, copy_gradients=True)
+    return _apply(_checked(rule), operands)
 
 
-def _copying(pullback: OptionalPullback, dtype: object) -> OptionalPullback:
-    """Return a user's pullback that copies the gradient, to which the rule may keep a reference.
+def _checked(
+    rule: Callable[..., object],
+) -> Callable[..., tuple[Array, Sequence[OptionalPullback]]]:
+    """Return a user's rule, with errors unless it returns a value and a pullback per operand."""
+    name = getattr(rule, "__name__", type(rule).__name__)
+
+    def checked(*arrays: Array) -> tuple[Array, Sequence[OptionalPullback]]:
+        returned = rule(*arrays)
+        items = as_items(returned)
+        pullbacks = as_items(items[1]) if items is not None and len(items) == 2 else None
+        if items is None or pullbacks is None:
+            raise TypeError(
+                f"For 'apply_rule', the rule '{name}' must return a value and a tuple of "
+                f"pullbacks, but returned {describe_value(returned)}."
+            )
+        if len(pullbacks) != len(arrays):
+            raise ValueError(
+                f"For 'apply_rule', a rule of {len(arrays)} operands must give as many pullbacks, "
+                f"but {name} gave {len(pullbacks)}."
+            )
+        value = _check_returned(items[0], arrays[0], f"the rule '{name}'")
+        return value, [
+            _checked_pullback(pullback, x, value.dtype, f"the pullback {i} of the rule '{name}'")
+            for i, (pullback, x) in enumerate(zip(pullbacks, arrays, strict=True))
+        ]
+
+    # Drawings of graphs show the name of the rule.
+    checked.__name__ = name
+    return checked
+
+
+def _checked_pullback(pullback: object, x: Array, dtype: object, place: str) -> OptionalPullback:
+    """Return a user's pullback, with errors unless it returns a gradient of an operand.
 
     The gradient of a float16 value is passed in float16: a sum of several is float32 until then.
     """
     if pullback is None:
         return None
+    if not callable(pullback):
+        raise TypeError(
+            f"For 'apply_rule', {place} must be a function or None, "
+            f"but is {describe_value(pullback)}."
+        )
+    call: Callable[[Array], object] = pullback
 
-    def copying(g: Array) -> Array:
+    def checked(g: Array) -> Array:
         if dtype == _HALF != g.dtype:
             g = namespace(g).astype(g, _HALF)
-        return ensure_owned(pullback(g), copy=True)
+        gradient = _check_returned(call(g), x, place)
+        if gradient.shape != x.shape:
+            raise ValueError(
+                f"For 'apply_rule', {place} must return a gradient of the shape of its operand, "
+                f"{x.shape}, but returned one of shape {gradient.shape}."
+            )
+        expected, found = _array_dtype(x), _array_dtype(gradient)
+        if expected is not found and expected and expected.category == dtypes.FLOAT:
+            raise TypeError(
+                f"For 'apply_rule', {place} must return a gradient of the type of its operand, "
+                f"{expected!r}, but returned one of {found!r}."
+            )
+        # A copy, since the rule may keep a reference to the array.
+        return gradient if isinstance(gradient, Variable) else ensure_owned(gradient, copy=True)
 
-    return copying
+    return checked
+
+
+def _check_returned(value: object, like: Array, place: str) -> Array:
+    """Return what a user's rule returned; TypeError unless it is an array, as its operands are."""
+    if _array_dtype(value) is None or isinstance(value, Variable) != isinstance(like, Variable):
+        raise TypeError(
+            f"For 'apply_rule', {place} must return an array of the kind that it is called with, "
+            f"but returned {describe_value(value)}."
+        )
+    return cast("Array", value)
+
+
+def _array_dtype(x: object) -> DType | None:
+    data = x._data if isinstance(x, Variable) else x
+    return dtypes.BY_NUMPY.get(getattr(data, "dtype", None))
 
 
 def _apply(
-    rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]],
-    operands: Sequence[T],
-    *,
-    copy_gradients: bool = False,
+    rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], operands: Sequence[T]
 ) -> T:
     arrays = tuple(x._data for x in operands)
     value, pullbacks = rule(*arrays)
-    if len(pullbacks) != len(operands):
-        raise ValueError(
-            f"For 'apply_rule', a rule of {len(operands)} operands must give as many pullbacks, "
-            f"but {getattr(rule, '__name__', 'it')} gave {len(pullbacks)}."
-        )
     parents = tuple(x._node for x in operands)
     result = wrap(value, operands[0])
     for x in operands:
         share(result, x)
     if any(parents) and is_recording():
-        if copy_gradients:
-            pullbacks = [_copying(pullback, value.dtype) for pullback in pullbacks]
         result._node = Node(parents, pullbacks, rule, arrays)
     return result
 
@@ -390,7 +449,9 @@ def rerecord_pullbacks(node: Node, like: T) -> Sequence[Callable[[T], T] | None]
     return pullbacks
 
 
-def array_from_values(values: object, dtype: DType | None, like: Array | None = None) -> Array:
+def array_from_values(
+    values: object, dtype: DType | None, like: Array | None = None, *, exactly: bool = False
+) -> Array:
     """Return a new array of numbers, nested lists and tuples, a numpy array or a variable.
 
     Args:
@@ -399,20 +460,63 @@ def array_from_values(values: object, dtype: DType | None, like: Array | None = 
             float32 if there is a float among them, else int64 or bool (uint64 for large integers).
         like: An array on the device of the result; by default it is that of a variable, and the
             current device for other values.
+        exactly: Whether an array or variable is refused, too, of which an integer type cannot hold
+            a value; else it is converted as by `cast`.
 
     Raises:
         TypeError: The values are not numbers, or the lists are ragged.
+        ValueError: An integer type cannot hold one of the numbers.
     """
     if isinstance(values, Variable):
         data = values._data
+        if dtype is not None and exactly:
+            _check_cast(data, dtype)
         array = device_namespace(data).astype(data, dtype.numpy_dtype if dtype else data.dtype)
         return array if like is None else to_device(array, device_of(like))
     host = to_numpy_array(values)
     if dtype is None:
         typed = hasattr(values, "__array__")
         dtype = dtypes.from_array_dtype(host.dtype) if typed else _default_dtype(host)
+    if exactly or not hasattr(values, "__array__"):
+        check_fits(host, dtype)
     host = host.astype(dtype.numpy_dtype, copy=False)
     return from_host(host) if like is None else to_device_of(host, like)
+
+
+def check_fits(values: HostArray | Number, dtype: DType, function: str | None = None) -> None:
+    """Raise ValueError unless an integer type can hold all values, whose fractions are cut off."""
+    if dtype.category != dtypes.INTEGER:
+        return
+    if isinstance(values, int | float):
+        low = high = values
+    elif values.dtype == dtype.numpy_dtype or not values.size:
+        return
+    else:
+        low, high = values.min().item(), values.max().item()
+    limits = np.iinfo(dtype.name)
+    # NaN is neither.
+    if not (limits.min - 1 < low and high < limits.max + 1):
+        one = str(low) == str(high)
+        numbers = f"number {low} does" if one else f"numbers from {low} to {high} do"
+        raise ValueError(
+            f"For '{function or caller()}', the {numbers} not fit the tensor's type {dtype!r}."
+        )
+
+
+def cast_exactly(x: T, dtype: DType) -> T:
+    """Return `cast_to`; ValueError if an integer type cannot hold a value, except on a device."""
+    _check_cast(x._data, dtype)
+    return cast_to(x, dtype)
+
+
+def _check_cast(x: Array, dtype: DType) -> None:
+    # Not on a device, where the check would synchronize.
+    if dtype.category == dtypes.INTEGER and x.dtype != dtype.numpy_dtype and is_host(x):
+        host_check(partial(_check_fits_on_host, dtype=dtype), x)
+
+
+def _check_fits_on_host(x: Array, dtype: DType, function: str | None = None) -> None:
+    check_fits(to_host(x), dtype, function)
 
 
 def to_numpy_array(values: object) -> HostArray:
@@ -513,7 +617,6 @@ def _widened(x: object) -> object:
     return half_to_float32(x) if isinstance(x, Variable) else x
 
 
-Number: TypeAlias = int | float | bool
 # The other operand of an operation on a tensor.
 Values: TypeAlias = Number | Sequence[Number] | np.generic | AnyArray
 
@@ -625,6 +728,8 @@ def _wrap_operand(x: T, other: object) -> tuple[T, T]:
     tensor_dtype = dtype_of(x)
     common = tensor_dtype if tensor_dtype.category >= category else _SCALAR_DTYPES[category]
     tensor = cast_to(x, common)
+    if common.category == dtypes.INTEGER:
+        check_fits(value, common)
     # As float32 in the rules of float16, in which it may be infinite or 0.
     kind = dtypes.float32 if common is dtypes.float16 else common
     try:

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, device_namespace, ensure_owned
 from minispore.engine.dispatch import OptionalPullback, Variable, cast_to, dtype_of, share, wrap
-from minispore.engine.dtypes import float16
+from minispore.engine.dtypes import FLOAT, float16
 from minispore.engine.graph import Node
 from minispore.ops._namespace import zeros_like
 
@@ -53,6 +53,8 @@ def multi_output_vjp(
                     f"The gradient of input {k} must be of its shape {x.shape}, "
                     f"but 'bprop' gave {gradient.shape}."
                 )
+            if dtype_of(x).category == FLOAT:
+                grad_inputs[k] = cast_to(gradient, dtype_of(x))
         return token
 
     def collect(i: int, gradient: Variable | Array) -> Variable | Array:

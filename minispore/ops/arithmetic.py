@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from minispore.engine import dtypes
-from minispore.engine.array import Array, device_namespace, host_branch, to_host
+from minispore.engine.array import (
+    Array,
+    device_namespace,
+    host_branch,
+    host_check,
+    is_host,
+    to_host,
+)
 from minispore.engine.dispatch import (
     Number,
     Values,
@@ -169,11 +176,15 @@ def div(
     Args:
         input: The left operand: a tensor or a number.
         other: The right operand: a tensor or a number; at least one is a tensor.
-        rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero; its gradient is
-            zero.
+        rounding_mode: "floor" is `floor_divide`. "trunc" rounds the quotient towards zero; its
+            gradient is zero.
 
     Returns:
         A tensor of the broadcast shape, of a float type; with `rounding_mode` of the promoted type.
+
+    Raises:
+        TypeError: The operands are bools, with `rounding_mode`.
+        ValueError: A divisor of integers is 0, with `rounding_mode`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -187,10 +198,7 @@ def div(
     x, y = promote_operands(input, other)
     if rounding_mode is not None:
         check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode")
-        xp = device_namespace(x._data)
-        quotient = apply_nondifferentiable(xp.divide, as_float(x), as_float(y))._data
-        rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
-        return wrap(xp.astype(rounded, x._data.dtype), x)
+        return _floor_divide(x, y) if rounding_mode == "floor" else _trunc_divide(x, y)
     return apply2(rules.divide, as_float(x), as_float(y))
 
 
@@ -211,6 +219,7 @@ def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
+        ValueError: A divisor of integers is 0. On a GPU the result is the library's.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -219,9 +228,56 @@ def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.floor_divide`.
     """
-    x, y = promote_operands(input, other)
+    return _floor_divide(*promote_operands(input, other))
+
+
+def _floor_divide(x: Tensor, y: Tensor) -> Tensor:
+    """Return ⌊x / y⌋ of the exact quotient."""
+    if _are_integers(x, y):
+        return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y)
+    return apply_nondifferentiable(_floor_of_floats, x, y)
+
+
+def _floor_of_floats(x: Array, y: Array) -> Array:
+    # The floor of a quotient that was rounded may be 1 too large. numpy's function corrects that,
+    # and gives NaN for an infinite dividend.
+    xp = device_namespace(x)
+    quotient = xp.divide(x, y)
+    finite = xp.logical_and(xp.isfinite(quotient), xp.isfinite(y))
+    exact = xp.floor_divide(xp.where(finite, x, 0.0), xp.where(finite, y, 1.0))
+    return xp.where(finite, exact, xp.floor(quotient))
+
+
+def _trunc_divide(x: Tensor, y: Tensor) -> Tensor:
+    """Return x / y rounded towards zero: of integers the exact quotient."""
+    xp = device_namespace(x._data)
+    if not _are_integers(x, y):
+        return wrap(xp.trunc(apply_nondifferentiable(xp.divide, x, y)._data), x)
+    floor = apply_nondifferentiable(xp.floor_divide, x, y)
+    rest = apply_nondifferentiable(xp.remainder, x, y)._data
+    is_below = xp.logical_and(floor._data < 0, xp.not_equal(rest, xp.zeros_like(rest)))
+    return wrap(floor._data + xp.astype(is_below, floor._data.dtype), x)
+
+
+def _are_integers(x: Tensor, y: Tensor) -> bool:
+    """Return whether two operands are integers, of which the divisors are not 0.
+
+    Raises:
+        TypeError: They are bools.
+        ValueError: A divisor is 0.
+    """
     check_numbers(x)
-    return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y)
+    if dtype_of(x).category == dtypes.FLOAT:
+        return False
+    # Not on a device, where the check would synchronize.
+    if is_host(y._data):
+        host_check(_check_no_zero, y._data)
+    return True
+
+
+def _check_no_zero(y: Array, function: str | None = None) -> None:
+    if not to_host(y).all():
+        raise ValueError(f"For '{function or caller()}', a divisor of integers must not be 0.")
 
 
 FloorDiv: Final = primitive("FloorDiv", floor_divide)
@@ -239,6 +295,7 @@ def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
+        ValueError: A divisor of integers is 0. On a GPU the result is the library's.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -248,17 +305,15 @@ def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     Source: MindSpore's `mindspore.ops.remainder`.
     """
     x, y = promote_operands(input, other)
-    check_numbers(x)
-    xp = device_namespace(x._data)
-    if dtype_of(x).category < dtypes.FLOAT:
-        return apply_nondifferentiable(xp.remainder, x, y)
+    if _are_integers(x, y):
+        return apply_nondifferentiable(device_namespace(x._data).remainder, x, y)
     return apply2(rules.remainder, x, y)
 
 
 def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     """Return `input` to the power `exponent`, elementwise and broadcast.
 
-    A negative power of an integer is the float result cut to an integer: 0 except for 1 and -1.
+    A negative power of an integer is cut to an integer: 0 except for 1 and -1.
 
     Args:
         input: The left operand: a tensor or a number.
@@ -269,6 +324,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
 
     Raises:
         TypeError: The operands are bools.
+        ValueError: A power of the integer 0 is negative, and so infinite.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -286,11 +342,12 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     ):
         # float16 is multiplied in float32, where an intermediate result has no error that counts.
         return apply1(elementwise.integer_power, x, int(exponent))
-    xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
-        # numpy raises an error; the power is computed as a float and truncated.
-        power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
-        return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
+        # numpy raises an error.
+        power = apply_nondifferentiable(_power_of_integers, x, y)
+        if is_host(x._data):
+            host_check(_check_no_infinite_power, x._data, y._data)
+        return power
     power = apply2(rules.pow, half_to_float32(x), half_to_float32(y))
     return cast_to(power, dtype_of(x))
 
@@ -299,6 +356,22 @@ Pow: Final = primitive("Pow", pow)
 
 # The exponents for which products are faster than a power and as accurate.
 _BY_PRODUCTS: Final = {*range(-16, 0), *range(2, 17)}
+
+
+def _power_of_integers(x: Array, y: Array) -> Array:
+    xp = device_namespace(x)
+    negative = y < 0
+    # A power of 1 or -1 depends on whether the exponent is odd.
+    power = x ** xp.where(negative, xp.remainder(y, xp.ones_like(y) * 2), y)
+    is_fraction = xp.logical_and(negative, xp.logical_or(x > 1, x < -1))
+    return xp.where(is_fraction, xp.zeros_like(power), power)
+
+
+def _check_no_infinite_power(x: Array, y: Array, function: str | None = None) -> None:
+    if ((to_host(x) == 0) & (to_host(y) < 0)).any():
+        raise ValueError(
+            f"For '{function or caller()}', a power of the integer 0 must not be negative."
+        )
 
 
 def _any_below_zero(x: Array) -> bool:

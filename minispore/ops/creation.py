@@ -9,8 +9,22 @@ import numpy as np
 
 from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine import dtypes
-from minispore.engine.array import Array, current_namespace, device_namespace, from_host, to_host
-from minispore.engine.dispatch import Number, check_tensor, dtype_of
+from minispore.engine.array import (
+    Array,
+    DeviceNamespace,
+    current_namespace,
+    device_namespace,
+    from_host,
+    to_host,
+)
+from minispore.engine.dispatch import (
+    Number,
+    array_from_values,
+    cast_exactly,
+    check_fits,
+    check_tensor,
+    dtype_of,
+)
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
@@ -97,7 +111,7 @@ def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> T
     check_type(fill_value, (int, float, bool), "fill_value")
     chosen = _type(dtype, _default_dtype(fill_value))
     lengths = parse_shape(size, "size")
-    return tensor_from_array(current_namespace().full, lengths, fill_value, chosen)
+    return _filled(current_namespace(), lengths, fill_value, chosen)
 
 
 def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tensor:
@@ -110,6 +124,9 @@ def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tens
     Returns:
         A tensor.
 
+    Raises:
+        ValueError: The type cannot hold the number.
+
     Examples:
         >>> from minispore import ops
         >>> ops.scalar_to_tensor(3).item()
@@ -118,8 +135,7 @@ def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tens
     Source: MindSpore's `mindspore.ops.scalar_to_tensor`.
     """
     check_type(input_x, (int, float, bool), "input_x")
-    chosen = dtypes.as_dtype(dtype).numpy_dtype
-    return tensor_from_array(lambda: from_host(np.asarray(np.array(input_x).astype(chosen))))
+    return tensor_of(array_from_values(input_x, dtypes.as_dtype(dtype)))
 
 
 def tuple_to_array(input_x: tuple[Number, ...]) -> Tensor:
@@ -218,7 +234,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = No
     """
     chosen = _like(input, dtype)
     check_type(fill_value, (int, float, bool), "fill_value")
-    return tensor_from_array(device_namespace(input._data).full, input.shape, fill_value, chosen)
+    return _filled(device_namespace(input._data), input.shape, fill_value, chosen)
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -264,7 +280,7 @@ def arange(
         A tensor with one axis.
 
     Raises:
-        ValueError: `step` is 0, or the range is infinite.
+        ValueError: `step` is 0, the range is infinite, or the type cannot hold its numbers.
 
     Examples:
         >>> from minispore import ops
@@ -284,8 +300,13 @@ def arange(
         raise ValueError(
             f"For 'arange', there are too many numbers from {first} to {last} with step {step}."
         )
-    chosen = _type(dtype, _default_dtype(first, last, step))
-    return tensor_from_array(current_namespace().arange, first, last, step, chosen)
+    natural = _default_dtype(first, last, step)
+    chosen = natural if dtype is None else dtypes.as_dtype(dtype)
+    # Made in a type that holds the numbers, of which those of integers are cut.
+    made = natural if natural is dtypes.int64 else chosen
+    made = made if made.category != dtypes.INTEGER or made is natural else dtypes.float64
+    make = current_namespace().arange
+    return cast_exactly(tensor_from_array(make, first, last, step, made.numpy_dtype), chosen)
 
 
 def linspace(start: Number | Tensor, end: Number | Tensor, steps: int) -> Tensor:
@@ -326,6 +347,13 @@ def tensor_from_array(make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
         return tensor_of(make(*args))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"For '{caller()}', no such tensor can be made: {error}.") from None
+
+
+def _filled(
+    xp: DeviceNamespace[Array], shape: tuple[int, ...], number: Number, dtype: object
+) -> Tensor:
+    check_fits(number, dtypes.from_array_dtype(dtype))
+    return tensor_from_array(xp.full, shape, number, dtype)
 
 
 def _type(dtype: DTypeLike | None, default: DType = dtypes.float32) -> object:
@@ -403,7 +431,7 @@ def fill(type: DTypeLike, shape: Size, value: Number | Tensor) -> Tensor:
     number = value.item() if isinstance(value, Tensor) else value
     lengths = parse_shape(shape, "shape")
     chosen = dtypes.as_dtype(type, "type").numpy_dtype
-    return tensor_from_array(current_namespace().full, lengths, number, chosen)
+    return _filled(current_namespace(), lengths, number, chosen)
 
 
 Fill: Final = primitive("Fill", fill)

@@ -8,6 +8,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from typing import cast as as_type
 
+import numpy as np
+
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
 from minispore.engine.dispatch import (
@@ -18,6 +20,7 @@ from minispore.engine.dispatch import (
     broadcast_error,
     cast_to,
     check_category,
+    check_fits,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -30,7 +33,14 @@ from minispore.engine.rules import elementwise as rules
 from minispore.engine.rules import shape as shape_rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
-from minispore.ops.comparison import greater, greater_equal, less, less_equal
+from minispore.ops.comparison import (
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_or,
+    not_equal,
+)
 from minispore.utils.checks import check_number, check_one_of, check_type, map_items
 
 if TYPE_CHECKING:
@@ -640,11 +650,14 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
 
     Args:
         input: A tensor of any shape.
-        min_val: The lower bound.
-        max_val: The upper bound.
+        min_val: The lower bound; for integers and bools it is cut to an integer.
+        max_val: The upper bound; for integers and bools it is cut to an integer.
 
     Returns:
-        A tensor of the same shape.
+        A tensor of the same shape and type.
+
+    Raises:
+        ValueError: A bound of integers is infinite or NaN.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -656,7 +669,16 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
     check_tensor(input)
     check_type(min_val, (int, float), "min_val")
     check_type(max_val, (int, float), "max_val")
-    return minimum(maximum(input, min_val), max_val)
+    if dtype_of(input).category == dtypes.FLOAT:
+        return minimum(maximum(input, min_val), max_val)
+    try:
+        low, high = int(min_val), int(max_val)
+    except (OverflowError, ValueError):
+        raise ValueError(
+            "For 'hardtanh', the bounds of integers must be finite, "
+            f"but got {min_val} and {max_val}."
+        ) from None
+    return cast_to(clip(input, low, high), dtype_of(input))
 
 
 @_documented(1.0, 0.5, lambd="The threshold, at least 0.")
@@ -680,8 +702,8 @@ def clip(
 ) -> Tensor:
     """Return `input` limited to the interval [min, max].
 
-    Bounds may be tensors, which broadcast. Where `min` exceeds `max`, the result is `max`. A float
-    bound makes float32 of integers.
+    Bounds may be tensors, which broadcast. Where `min` exceeds `max`, the result is `max`, and NaN
+    where a bound is NaN. A float bound makes float32 of integers.
 
     Args:
         input: A tensor of any shape.
@@ -709,27 +731,30 @@ def clip(
         check_type(min, _BOUND, "min")
     if not isinstance(max, _BOUND):
         check_type(max, _BOUND, "max")
-    if isinstance(min, Variable) or isinstance(max, Variable):
+    floats = isinstance(min, float) or isinstance(max, float)
+    is_nan = floats and any(isinstance(x, float) and math.isnan(x) for x in (min, max))
+    if isinstance(min, Variable) or isinstance(max, Variable) or is_nan:
         value = input
         try:
             if min is not None:
                 value, low = promote_operands(value, min)
-                value = where(less(value, low), low, value)
+                value = where(logical_or(less(value, low), not_equal(low, low)), low, value)
             if max is not None:
                 value, high = promote_operands(value, max)
-                value = where(greater(value, high), high, value)
+                value = where(logical_or(greater(value, high), not_equal(high, high)), high, value)
             return value
         except ValueError:
             bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
             raise broadcast_error(input.shape, *bounds) from None
-    floats = isinstance(min, float) or isinstance(max, float)
-    try:
-        return apply1(rules.clip, as_float(input) if floats else input, min, max)
-    except OverflowError:
-        raise ValueError(
-            f"For 'clip', the bounds must fit the tensor's type {dtype_of(input)!r}, "
-            f"but got {min} and {max}."
-        ) from None
+    x = as_float(input) if floats else input
+    if dtype_of(x).category == dtypes.INTEGER:
+        # A bound beyond the end of the type's range limits nothing.
+        limits = np.iinfo(dtype_of(x).name)
+        min = None if min is None or min < limits.min else min
+        max = None if max is None or max > limits.max else max
+        for bound in (min, max):
+            check_fits(bound or 0, dtype_of(x))
+    return apply1(rules.clip, x, min, max)
 
 
 clamp = clip

@@ -413,7 +413,8 @@ def value_and_grad(
 
     Raises:
         TypeError: By the returned function, if `fn` returns neither a tensor nor a number.
-        ValueError: `grad_position` and `weights` are both None, or a position is negative.
+        ValueError: `grad_position` and `weights` are both None, or a position is negative or named
+            twice.
         RuntimeError: By the returned function, if there is no such argument or it is not a tensor.
 
     Examples:
@@ -499,7 +500,8 @@ def grad(
 
     Raises:
         TypeError: By the returned function, if `fn` returns neither a tensor nor a number.
-        ValueError: `grad_position` and `weights` are both None, or a position is negative.
+        ValueError: `grad_position` and `weights` are both None, or a position is negative or named
+            twice.
         RuntimeError: By the returned function, if there is no such argument or it is not a tensor.
 
     Examples:
@@ -600,6 +602,8 @@ def _positions(grad_position: object, weights: object) -> tuple[int, ...]:
         raise type_error(grad_position, "grad_position", "be an int or a tuple of ints")
     if any(i < 0 for i in positions):
         raise type_error(grad_position, "grad_position", "not be negative", ValueError)
+    if len(set(positions)) < len(positions):
+        raise type_error(grad_position, "grad_position", "name each position once", ValueError)
     return positions
 
 

@@ -25,9 +25,11 @@ from minispore.engine.dispatch import (
     Variable,
     apply1,
     apply3,
+    array_from_values,
     broadcast_error,
-    cast_to,
+    cast_exactly,
     check_category,
+    check_fits,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -39,6 +41,7 @@ from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
 from minispore.ops._primitive import Primitive, primitive
+from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import INT32_MAX, broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
     as_items,
@@ -179,6 +182,10 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     Source: MindSpore's `mindspore.ops.gather_elements`.
     """
     check_tensor(input)
+    if isinstance(index, Variable) and not (input.ndim or index.ndim):
+        # As tensors of one element.
+        first, place = apply1(reshape, input, (1,)), apply1(reshape, index, (1,))
+        return apply1(reshape, gather_elements(first, dim, place), ())
     places = _places_along(input, dim, index, "dim")
     return _getitem_at(input, places)
 
@@ -352,12 +359,27 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Te
     """
     check_tensor(input)
     places = _places_along(input, axis, index, "axis")
+    try:
+        return setitem(input, places, _check_source(src, index))
+    except IndexError as error:
+        raise IndexError(f"For 'scatter', {error}") from None
+
+
+def _check_source(src: Tensor | Number, index: Tensor) -> Tensor | Number:
     if not isinstance(src, Variable):
         check_type(src, (Variable, int, float), "src")
     elif src.shape != index.shape:
         raise shape_error(src, "src", f"have the shape {index.shape} of 'index'")
+    return src
+
+
+def scatter_add(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
+    """Return `input` with the elements of `src` added at the indices along an axis."""
+    check_tensor(input)
+    places = _places_along(input, axis, index, "axis")
+    values = broadcast_to(_as_values_for(input, _check_source(src, index)), index.shape)
     try:
-        return setitem(input, places, src)
+        return add(input, apply1(rules.scatter_add, values, places, input.shape))
     except IndexError as error:
         raise IndexError(f"For 'scatter', {error}") from None
 
@@ -501,25 +523,22 @@ def one_hot(
     check_int(axis, "axis", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)
+    on, off = _as_number(on_value, "on_value"), _as_number(off_value, "off_value")
     if isinstance(on_value, Variable):
         dtype = dtype_of(on_value)
     else:
-        dtype = dtypes.int64 if isinstance(on_value, int) else dtypes.float32
+        floats = isinstance(on, float) or isinstance(off, float)
+        dtype = dtypes.float32 if floats else dtypes.int64
     # Few enough classes are counted in the type of the indices, whatever it is.
     counted = indices._data.dtype if depth <= 1 << 7 else dtypes.int64.numpy_dtype
     classes = xp.arange(0, depth, 1, counted)
     column = xp.reshape(classes, (depth,) + (1,) * (indices.ndim - place))
     hit = xp.equal(xp.expand_dims(indices._data, axis=place), column)
-    on, off = _as_number(on_value, "on_value"), _as_number(off_value, "off_value")
     if on == 1 and off == 0:
         return wrap(xp.astype(hit, dtype.numpy_dtype), indices)
-    try:
-        either = [xp.asarray(value, dtype.numpy_dtype) for value in (on, off)]
-    except (OverflowError, ValueError):
-        raise ValueError(
-            f"For 'one_hot', 'on_value' and 'off_value' must fit into {dtype!r}, "
-            f"but got {on} and {off}."
-        ) from None
+    for value in (on, off):
+        check_fits(value, dtype)
+    either = [xp.asarray(value, dtype.numpy_dtype) for value in (on, off)]
     return wrap(xp.where(hit, *either), indices)
 
 
@@ -561,8 +580,9 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor
             f"For '{caller()}', the argument 'value' must fit the type of 'input_x', {dtype!r}, "
             f"but got {dtype_of(filling)!r}."
         )
+    filling = cast_exactly(filling, dtype)
     try:
-        return apply3(where, wrap(mask._data, input_x), cast_to(filling, dtype), input_x)
+        return apply3(where, wrap(mask._data, input_x), filling, input_x)
     except ValueError:
         raise broadcast_error(input_x.shape, mask.shape) from None
 
@@ -687,12 +707,18 @@ def _indices_along(axis: int, x: Tensor) -> Array:
 
 
 def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
-    """Return `value` as a variable of the type of `input`."""
-    values = value if isinstance(value, Variable) else promote_operands(input, value)[1]
+    """Return `value` as a variable of the type of `input`; ValueError if that cannot hold it."""
+    dtype = dtype_of(input)
+    if isinstance(value, int):
+        values = cast_exactly(promote_operands(input, value)[1], dtype)
+    elif isinstance(value, Variable):
+        values = cast_exactly(value, dtype)
+    else:
+        values = wrap(array_from_values(value, dtype, input._data, exactly=True), input)
     if values.ndim and prod(values.shape) == 1:
         # One element fits everywhere, even where there are no axes.
         values = apply1(reshape, values, ())
-    return cast_to(values, dtype_of(input))
+    return values
 
 
 def _getitem_at(x: Tensor, index: tuple[object, ...]) -> Tensor:

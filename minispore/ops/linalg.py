@@ -13,6 +13,7 @@ from minispore.engine.dispatch import (
     Variable,
     apply2,
     apply3,
+    as_float,
     broadcast_error,
     check_numbers,
     check_shape,
@@ -411,13 +412,14 @@ def addmm(
         input: A tensor that broadcasts to (n, m).
         mat1: Of shape (n, k).
         mat2: Of shape (k, m).
-        beta: A number.
-        alpha: A number.
+        beta: A number; a float makes floats of integers.
+        alpha: A number; a float makes floats of integers.
 
     Returns:
         A tensor of shape (n, m).
 
     Raises:
+        TypeError: A factor of the product is a tensor of bools.
         ValueError: The shapes do not match.
 
     Examples:
@@ -427,8 +429,8 @@ def addmm(
 
     Source: MindSpore's `mindspore.ops.addmm`.
     """
-    product = _product_of_axes(mat1, mat2, "mat1", "mat2", 2, 2)
-    return _weighted_sum(input, product, beta, alpha)
+    input, x, y = _terms(input, mat1, mat2, "mat1", "mat2", beta, alpha)
+    return _weighted_sum(input, _product_of_axes(x, y, "mat1", "mat2", 2, 2), beta, alpha)
 
 
 @in_float32
@@ -441,13 +443,14 @@ def addmv(
         input: A tensor that broadcasts to (n,).
         mat: Of shape (n, k).
         vec: Of shape (k,).
-        beta: A number.
-        alpha: A number.
+        beta: A number; a float makes floats of integers.
+        alpha: A number; a float makes floats of integers.
 
     Returns:
         A tensor of shape (n,).
 
     Raises:
+        TypeError: A factor of the product is a tensor of bools.
         ValueError: The shapes do not match.
 
     Examples:
@@ -457,8 +460,8 @@ def addmv(
 
     Source: MindSpore's `mindspore.ops.addmv`.
     """
-    product = _product_of_axes(mat, vec, "mat", "vec", 2, 1)
-    return _weighted_sum(input, product, beta, alpha)
+    input, x, y = _terms(input, mat, vec, "mat", "vec", beta, alpha)
+    return _weighted_sum(input, _product_of_axes(x, y, "mat", "vec", 2, 1), beta, alpha)
 
 
 @in_float32
@@ -471,13 +474,14 @@ def baddbmm(
         input: A tensor that broadcasts to (b, n, m).
         batch1: Of shape (b, n, k).
         batch2: Of shape (b, k, m).
-        beta: A number.
-        alpha: A number.
+        beta: A number; a float makes floats of integers.
+        alpha: A number; a float makes floats of integers.
 
     Returns:
         A tensor of shape (b, n, m).
 
     Raises:
+        TypeError: A factor of the product is a tensor of bools.
         ValueError: The shapes do not match.
 
     Examples:
@@ -488,7 +492,20 @@ def baddbmm(
 
     Source: MindSpore's `mindspore.ops.baddbmm`.
     """
-    return _weighted_sum(input, _bmm(batch1, batch2, "batch1", "batch2"), beta, alpha)
+    input, x, y = _terms(input, batch1, batch2, "batch1", "batch2", beta, alpha)
+    return _weighted_sum(input, _bmm(x, y, "batch1", "batch2"), beta, alpha)
+
+
+def _terms(
+    input: Tensor, x: Tensor, y: Tensor, x_name: str, y_name: str, beta: Number, alpha: Number
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return a summand and the factors of a product, as floats if a number is one."""
+    check_tensor(input)
+    check_numbers(x, x_name)
+    check_numbers(y, y_name)
+    if isinstance(beta, float) or isinstance(alpha, float):
+        return as_float(input), as_float(x), as_float(y)
+    return input, x, y
 
 
 def _weighted_sum(x: Tensor, y: Tensor, beta: Number, alpha: Number) -> Tensor:
@@ -511,6 +528,7 @@ def trace(input: Tensor) -> Tensor:
         A tensor without axes, of the same type.
 
     Raises:
+        TypeError: `input` is a tensor of bools.
         ValueError: `input` does not have two axes.
 
     Examples:
@@ -520,7 +538,7 @@ def trace(input: Tensor) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.trace`.
     """
-    check_tensor(input)
+    check_numbers(input)
     if input.ndim != 2:
         raise shape_error(input, "input", "have two axes")
     return reduce_sum(diagonal(input), dtype=dtype_of(input))

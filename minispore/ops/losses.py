@@ -88,7 +88,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Te
     Source: MindSpore's `mindspore.ops.mse_loss`.
     """
     x = _difference(input, target, reduction)
-    return apply_reduction(apply1(elementwise.square, as_float(x)), reduction)
+    return apply_reduction(apply1(elementwise.square, x), reduction)
 
 
 @in_float32
@@ -96,13 +96,13 @@ def l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Ten
     """Return the absolute difference of `input` and `target`, averaged by default.
 
     Args:
-        input: The prediction.
+        input: The prediction; integers are computed as float32.
         target: The target, whose shape broadcasts with that of `input`; another shape than a
             scalar's gives a warning.
         reduction: "mean", "sum", or "none" for the elementwise losses.
 
     Returns:
-        A tensor without axes, of the promoted type; with "none" of the broadcast shape.
+        A tensor without axes, of the promoted float type; with "none" of the broadcast shape.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -140,14 +140,28 @@ def _difference(input: Tensor, target: Tensor, reduction: Reduction) -> Tensor:
     check_tensor(input)
     check_tensor(target, "target")
     check_one_of(reduction, REDUCTIONS, "reduction")
+    return float_difference(input, target)
+
+
+def float_difference(input: Tensor, target: Tensor) -> Tensor:
+    """Return `input - target`, of integers in float32, with a warning if it is broadcast.
+
+    Raises:
+        TypeError: They are bools, or have no common type.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = promote_operands(input, target)
     check_numbers(x)
+    integers = dtype_of(x).category < dtypes.FLOAT
+    if integers:
+        # Unsigned integers have no negative difference, and float32 not that of large ones.
+        x, y = cast_to(x, dtypes.float64), cast_to(y, dtypes.float64)
     try:
         difference = apply2(arithmetic.subtract, x, y)
     except ValueError:
         raise broadcast_error(input.shape, target.shape) from None
     warn_of_broadcasting(input, target)
-    return difference
+    return cast_to(difference, dtypes.float32) if integers else difference
 
 
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1

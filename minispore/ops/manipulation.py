@@ -19,6 +19,7 @@ from minispore.engine.dispatch import (
     apply1,
     apply_n,
     cast_to,
+    check_fits,
     check_tensor,
     dtype_of,
     in_float32,
@@ -346,7 +347,8 @@ def squeeze(input: Tensor, axis: int | tuple[int, ...] | None = None) -> Tensor:
         places = tuple(i for i, n in enumerate(input.shape) if n == 1)
     else:
         named = axis if isinstance(axis, tuple) else (axis,)
-        places = tuple({normalize_axis_index(i, input.ndim, "axis") for i in named})
+        places = tuple({normalize_axis_index(i, input.ndim or 1, "axis") for i in named})
+        places = places[: input.ndim]
     for place in places:
         if input.shape[place] != 1:
             raise ValueError(
@@ -737,8 +739,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
         For each of `inputs`, a tensor of the grid's shape.
 
     Raises:
-        ValueError: An input does not have one axis, there are fewer than two, or `indexing` is
-            another string.
+        ValueError: An input does not have one axis, or `indexing` is another string.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -750,17 +751,18 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     check_one_of(indexing, ("xy", "ij"), "indexing")
     for i, x in enumerate(inputs):
         check_tensor(x, f"inputs[{i}]")
-    if len(inputs) < 2 or any(x.ndim != 1 for x in inputs):
+    if any(x.ndim != 1 for x in inputs):
         raise ValueError(
-            "For 'meshgrid', there must be two or more tensors with one axis each, but the shapes "
-            f"are {[x.shape for x in inputs]}."
+            "For 'meshgrid', each tensor must have one axis, but the shapes are "
+            f"{[x.shape for x in inputs]}."
         )
     shape = tuple(x.shape[0] for x in inputs)
     grids = [
         broadcast_to(reshape(x, [-1 if j == i else 1 for j in range(len(shape))]), shape)
         for i, x in enumerate(inputs)
     ]
-    return tuple(swapaxes(x, 0, 1) if indexing == "xy" else x for x in grids)
+    is_transposed = indexing == "xy" and len(grids) > 1
+    return tuple(swapaxes(x, 0, 1) if is_transposed else x for x in grids)
 
 
 def _as_repeats(repeats: object) -> tuple[int, ...]:
@@ -789,7 +791,8 @@ def pad(
         padding: The number of elements before and after the last axis, then the last but one, and
             so on; a negative number removes elements.
         mode: "constant" adds `value`, "reflect" the elements mirrored at the first and the last
-            one, "replicate" these two themselves, and "circular" those of the other end.
+            one, "replicate" these two themselves, and "circular" those of the other end, of
+            what remains where the other number removes elements.
         value: The number, in the mode "constant"; None for 0.
 
     Returns:
@@ -839,7 +842,9 @@ def pad(
 
 def _places_beyond(length: int, before: int, after: int, mode: str) -> Int64Array:
     """Return for each element of a padded axis its place on the axis that is padded."""
-    most = {"reflect": length - 1, "circular": length}.get(mode, INT32_MAX if length else 0)
+    # The first element that is not cut off, and how many are not.
+    first, kept = max(-before, 0), length + min(before, 0) + min(after, 0)
+    most = {"reflect": length - 1, "circular": kept}.get(mode, INT32_MAX if length else 0)
     if max(before, after) > most:
         raise ValueError(
             f"For 'pad', the mode {mode!r} adds at most {most} elements to an axis of length "
@@ -849,7 +854,7 @@ def _places_beyond(length: int, before: int, after: int, mode: str) -> Int64Arra
     if mode == "replicate":
         return places.clip(0, length - 1)
     if mode == "circular":
-        return places % length
+        return first + (places - first) % kept
     places = np.abs(places)
     return np.where(places < length, places, 2 * (length - 1) - places)
 
@@ -863,11 +868,9 @@ def pad_constant(x: Tensor, added: Sequence[tuple[int, int]], value: float) -> T
     y = apply1(indexing.scatter_add, x, index, shape)
     if value == 0:
         return y
+    check_fits(value, dtype_of(x))
     xp = device_namespace(x._data)
-    try:
-        border = xp.full(shape, value, x._data.dtype)
-    except OverflowError:
-        raise ValueError(f"For 'pad', the number {value} does not fit {dtype_of(x)!r}.") from None
+    border = xp.full(shape, value, x._data.dtype)
     xp.assign(border, index, 0)
     return add(y, wrap(border, x))
 
@@ -910,9 +913,13 @@ def normalize_axis_tuple(axis: object, ndim: int, name: str = "axis") -> Axis:
     """
     if axis is None:
         return None
-    if not is_sequence(axis):
-        return normalize_axis_index(axis, ndim, name)
-    return _normalize_axes(axis, ndim, name) or None
+    places: Axis
+    if is_sequence(axis):
+        places = _normalize_axes(axis, ndim or 1, name) or None
+    else:
+        places = normalize_axis_index(axis, ndim or 1, name)
+    # A tensor without axes is reduced as one of one element.
+    return places if ndim else None
 
 
 def _normalize_axes(axes: Sequence[object], ndim: int, name: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from minispore.engine.array import host_values
 from minispore.engine.dispatch import (
     broadcast_error,
     check_category,
+    check_fits,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -152,7 +153,7 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.i
         A tensor with one axis.
 
     Raises:
-        ValueError: `n` is not above 0.
+        ValueError: `n` is not above 0, or the type cannot hold `n - 1`.
 
     Examples:
         >>> from minispore import ops
@@ -165,6 +166,7 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.i
     check_int(offset, "offset", low=0)
     chosen = dtypes.as_dtype(dtype)
     check_int(seed, "seed", low=0)
+    check_fits(n - 1, chosen)
     return _draw(lambda rng: rng.permutation(n), chosen, seed or None)
 
 

@@ -28,8 +28,19 @@ from minispore.engine.rules import Unary, elementwise
 from minispore.engine.rules import reduction as rules
 from minispore.engine.rules import shape as shape_rules
 from minispore.ops._primitive import Primitive, Reduction
-from minispore.ops.arithmetic import add, div, maximum, minimum, mul, pow, sub, where
-from minispore.ops.comparison import equal, not_equal
+from minispore.ops.arithmetic import (
+    add,
+    div,
+    floor_divide,
+    maximum,
+    minimum,
+    mul,
+    pow,
+    remainder,
+    sub,
+    where,
+)
+from minispore.ops.comparison import equal, less, logical_and, not_equal
 from minispore.ops.elementwise import sqrt
 from minispore.ops.indexing import gather_elements, getitem
 from minispore.ops.manipulation import (
@@ -76,7 +87,8 @@ def sum(
         input: A tensor of any shape.
         dim: The axis or axes to reduce; None for all.
         keepdim: Whether the reduced axes stay, with length 1.
-        dtype: The type to sum in; by default int64 for integers and bools, else that of `input`.
+        dtype: The type to sum in; by default int64 for bools and integers, but uint64 and float
+            types stay.
 
     Returns:
         A tensor of the remaining shape.
@@ -90,14 +102,10 @@ def sum(
     """
     check_tensor(input)
     check_bool(keepdim, "keepdim")
-    result_type = None if dtype is None else dtypes.as_dtype(dtype)
-    if result_type is None and dtype_of(input).category < dtypes.FLOAT:
-        result_type = dtypes.int64
     axis = normalize_axis_tuple(dim, input.ndim, "dim")
-    if result_type is None:
-        return apply1(rules.sum, input, axis, keepdim)
+    x = _in_type_of_results(input, dtype)
     # numpy adds small integers up in a type of its own choice.
-    return cast_to(apply1(rules.sum, cast_to(input, result_type), axis, keepdim), result_type)
+    return cast_to(apply1(rules.sum, x, axis, keepdim), dtype_of(x))
 
 
 def mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
@@ -112,6 +120,10 @@ def mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
         A tensor of the remaining shape and the type of `x`; of integers the mean is cut to an
         integer.
 
+    Raises:
+        TypeError: `x` is a tensor of bools.
+        ValueError: `x` is a tensor of integers, and there are none to reduce.
+
     Examples:
         >>> from minispore import Tensor, ops
         >>> ops.mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0).tolist()
@@ -119,10 +131,20 @@ def mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.mean`.
     """
-    floats = as_float(x, "x")
+    check_numbers(x, "x")
     check_bool(keep_dims, "keep_dims")
-    value = apply1(rules.mean, floats, normalize_axis_tuple(axis, x.ndim), keep_dims)
-    return value if floats is x else cast_to(value, dtype_of(x))
+    axes = normalize_axis_tuple(axis, x.ndim)
+    if dtype_of(x).category == dtypes.FLOAT:
+        return apply1(rules.mean, x, axes, keep_dims)
+    # Quotients and remainders are added up, since the sum of the integers may overflow.
+    check_nonempty(x.shape, axes)
+    wide = _in_type_of_results(x, None)
+    remaining = sum(wide, axes, keep_dims)
+    count = math.prod(x.shape) // (math.prod(remaining.shape) or 1) or 1
+    rests = sum(remainder(wide, count), axes, keep_dims)
+    value = add(sum(floor_divide(wide, count), axes, keep_dims), floor_divide(rests, count))
+    is_above = logical_and(less(value, 0), not_equal(remainder(rests, count), 0))
+    return cast_to(add(value, is_above), dtype_of(x))
 
 
 def amax(
@@ -334,9 +356,6 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     Returns:
         A tensor of the remaining shape, of a float type.
 
-    Raises:
-        ValueError: A reduced axis has no elements.
-
     Examples:
         >>> from minispore import Tensor, ops
         >>> round(ops.logsumexp(Tensor([1000.0, 1000.0]), 0).item(), 2)
@@ -346,7 +365,10 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     """
     x = as_float(input)
     check_bool(keepdim, "keepdim")
-    axes = _axes_with_elements(x, dim, "dim")
+    axes = normalize_axis_tuple(dim, x.ndim, "dim")
+    if 0 in x.shape:
+        # The logarithm of the sum of no elements is that of 0.
+        return add(apply1(rules.sum, x, axes, keepdim), -inf)
     return apply1(rules.logsumexp, x, axes, keepdim)
 
 
@@ -360,9 +382,6 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = N
 
     Returns:
         A tensor of the same shape, of a float type.
-
-    Raises:
-        ValueError: The axis has no elements.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -387,9 +406,6 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     Returns:
         A tensor of the same shape, of a float type.
 
-    Raises:
-        ValueError: The axis has no elements.
-
     Examples:
         >>> from minispore import Tensor, ops
         >>> ops.log_softmax(Tensor([0.0, 0.0])).tolist()
@@ -402,9 +418,10 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 
 
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
-    place = normalize_axis_index(axis, x.ndim, "axis")
-    check_nonempty(x.shape, place)
-    return apply1(rule, x, place)
+    place = normalize_axis_index(axis, x.ndim or 1, "axis")
+    if not x.ndim:
+        return reshape(_apply_along_axis(rule, reshape(x, (1,)), 0), ())
+    return apply1(elementwise.copy, x) if 0 in x.shape else apply1(rule, x, place)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -502,9 +519,9 @@ def _with_initial(
 
 
 def _axis_with_elements(x: Tensor, axis: int | None, name: str = "axis") -> int | None:
-    place = None if axis is None else normalize_axis_index(axis, x.ndim, name)
-    check_nonempty(x.shape, place)
-    return place
+    place = None if axis is None else normalize_axis_index(axis, x.ndim or 1, name)
+    check_nonempty(x.shape, place if x.ndim else None)
+    return place if x.ndim else None
 
 
 def _axes_with_elements(x: Tensor, axis: Axis, name: str = "axis") -> Axis:
@@ -522,8 +539,8 @@ def prod(
         input: A tensor of any shape.
         axis: The axis or axes to reduce; None for all.
         keep_dims: Whether the reduced axes stay, with length 1.
-        dtype: The type to multiply in; by default int64 for integers and bools, else that of
-            `input`.
+        dtype: The type to multiply in; by default int64 for bools and integers, but uint64 and
+            float types stay.
 
     Returns:
         A tensor of the remaining shape.
@@ -538,7 +555,7 @@ def prod(
     check_tensor(input)
     check_bool(keep_dims, "keep_dims")
     named = normalize_axis_tuple(axis, input.ndim)
-    given = _as_factors(input, dtype)
+    given = _in_type_of_results(input, dtype)
     x = half_to_float32(given)
     axes = range(x.ndim) if named is None else (named,) if isinstance(named, int) else named
     others = [i for i in range(x.ndim) if i not in axes]
@@ -558,11 +575,16 @@ def prod(
     return cast_to(reshape(factors, lengths), dtype_of(given))
 
 
-def _as_factors(x: Tensor, dtype: dtypes.DTypeLike | None) -> Tensor:
-    """Return `x` in the type to multiply in."""
+def _in_type_of_results(x: Tensor, dtype: dtypes.DTypeLike | None) -> Tensor:
+    """Return `x` in the type to add or multiply in."""
     if dtype is not None:
         return cast_to(x, dtypes.as_dtype(dtype))
-    return cast_to(x, dtypes.int64) if dtype_of(x).category < dtypes.FLOAT else x
+    current = dtype_of(x)
+    return (
+        x
+        if current.category == dtypes.FLOAT or current is dtypes.uint64
+        else cast_to(x, dtypes.int64)
+    )
 
 
 def count_nonzero(
@@ -630,8 +652,8 @@ def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> T
     Args:
         input: A tensor with at least one axis.
         dim: The axis.
-        dtype: The type to multiply in; by default int64 for integers and bools, else that of
-            `input`.
+        dtype: The type to multiply in; by default int64 for bools and integers, but uint64 and
+            float types stay.
 
     Returns:
         A tensor of the same shape.
@@ -645,7 +667,7 @@ def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> T
     """
     check_tensor(input)
     place = normalize_axis_index(dim, input.ndim, "dim")
-    factors = _as_factors(input, dtype)
+    factors = _in_type_of_results(input, dtype)
     x = half_to_float32(factors)
     # Each product is multiplied by the one that ends before it, so that products of 2, 4, … factors
     # follow, and the gradient is correct where factors are 0.
@@ -890,12 +912,13 @@ def _axes_of_norm(dim: object, ndim: int, ord: object) -> tuple[int, ...]:
     if dim is None and (ord is None or ndim == 0):
         return tuple(range(ndim))
     items = range(ndim) if dim is None else as_items(dim)
-    axes = tuple(normalize_axis_index(i, ndim, "dim") for i in ((dim,) if items is None else items))
+    named = (dim,) if items is None else items
+    axes = tuple(normalize_axis_index(i, ndim or 1, "dim") for i in named)
     if len(axes) not in {1, 2} or len(set(axes)) < len(axes):
         raise ValueError(
             f"For 'norm', the argument 'dim' must name one axis or two, but they are {axes}."
         )
-    return axes
+    return axes[:ndim]
 
 
 @in_float32

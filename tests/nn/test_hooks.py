@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import minispore as ms
 from minispore import Parameter, Tensor, grad, nn, ops
+from minispore.engine.dtypes import DType
 from minispore.nn._hooks import HookHandle
 from minispore.utils.checks import as_items
 
@@ -311,6 +312,22 @@ def test_non_tensor_outputs_are_unchanged(value: object) -> None:
     cell.register_backward_hook(lambda *_: None)
     assert grad(total)(X).tolist() == [1, 1]
     assert events == [value, value]
+
+
+@pytest.mark.parametrize("dtype", [ms.float16, ms.float64, ms.int32])
+def test_bprop_gives_gradients_of_the_type_of_the_inputs(dtype: DType) -> None:
+    class Double(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            return x * 2.0
+
+        def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
+            return (dout.astype(dtype),)
+
+    cell, x = Double(), Tensor([1.0, 2.0])
+    functions: list[Callable[[Tensor], Tensor]] = [cell, lambda x: cell(x * 1.0)]
+    for function in functions:
+        gradient = grad(function)(x)
+        assert (gradient.dtype, gradient.tolist()) == (ms.float32, [1.0, 1.0])
 
 
 def test_bprop_must_return_a_gradient_per_input() -> None:

@@ -21,7 +21,7 @@ ops.HyperMap()()  # TypeError: For 'HyperMap' | callable | None
 ops.HyperMap()(3)  # TypeError: For 'HyperMap' | callable | 3
 ops.HyperMap(ops.neg)()  # ValueError: For 'HyperMap' | arguments | none
 ops.HyperMap(ops.add)([X], [X, X])  # ValueError: For 'HyperMap' | equal lengths | of type list
-ops.meshgrid(X)  # ValueError: For 'meshgrid' | two or more tensors with one axis | (2, 3)
+ops.meshgrid(X)  # ValueError: For 'meshgrid' | each tensor must have one axis | (2, 3)
 ops.meshgrid(X, 3)  # TypeError: inputs[1] | Tensor | 3
 ops.MultitypeFuncGraph("f").register("Tensors")  # ValueError: type_names | Tensor | Tensors
 """

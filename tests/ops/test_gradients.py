@@ -9,8 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, float16, float32, grad, nn, ops, value_and_grad
+from minispore.engine.array import Array, namespace
 from minispore.engine.dispatch import apply2, apply3, apply_nondifferentiable
 from minispore.testing import strategies as mst
+from minispore.utils.checks import as_items
 from tests.helpers.refusals import Refusal, refusals
 
 Function = Callable[[Tensor], Tensor]
@@ -20,6 +22,7 @@ Function = Callable[[Tensor], Tensor]
 loose = cast("Callable[..., Callable[..., object]]", grad)
 loose_operation = cast("Callable[..., Callable[..., Callable[..., object]]]", ops.GradOperation)
 loose_rule = cast("Callable[..., Tensor]", ops.apply_rule)
+loose_value_and_grad = cast("Callable[..., Callable[..., object]]", value_and_grad)
 
 
 def scalar(value: float) -> Tensor:
@@ -284,3 +287,100 @@ def test_invalid_calls_raise(refusal: Refusal) -> None:
     refusal.check(
         {"grad": grad, "ops": ops, "X": scalar(1.0), "PAIR": Tensor([1.0, 1.0]), **functions}
     )
+
+
+@given(positions=st.lists(st.integers(0, 2), min_size=1, max_size=4), as_list=st.booleans())
+def test_each_position_is_differentiated_once_or_refused(
+    positions: list[int], as_list: bool
+) -> None:
+    def function(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        return x * y + z * 7.0
+
+    def gradients(*args: Tensor) -> object:
+        both = as_items(loose_value_and_grad(function, names)(*args))
+        assert both is not None
+        return both[1]
+
+    names = positions if as_list else tuple(positions)
+    if len({*positions}) < len(positions):
+        for name, transform in {"grad": loose, "value_and_grad": loose_value_and_grad}.items():
+            expected = f"^For '{name}', the argument 'grad_position' must name each position once"
+            with pytest.raises(ValueError, match=expected):
+                transform(function, names)
+        return
+    for differentiated in (loose(function, names), gradients):
+        result = differentiated(Tensor(3.0), Tensor(5.0), Tensor(1.0))
+        found = [float(cast("Tensor", g)) for g in as_items(result) or (result,)]
+        assert found == [[5.0, 3.0, 7.0][i] for i in positions]
+
+
+def as_type(x: Array, dtype: type[np.generic]) -> Array:
+    return namespace(x).astype(x, np.dtype(dtype))
+
+
+# What a pullback may return for an operand of shape (2,) and a value of shape (2, 2).
+NO_GRADIENTS: dict[str, tuple[Callable[[Array], object], type[Exception], str]] = {
+    "the shape of the value": (lambda g: g, ValueError, r"operand, \(2,\), but .* \(2, 2\)"),
+    "fewer axes": (lambda g: g[0, 0], ValueError, r"operand, \(2,\), but .* shape \(\)"),
+    "as many elements": (lambda g: g[:1], ValueError, r"operand, \(2,\), but .* \(1, 2\)"),
+    "None": (lambda _: None, TypeError, "must return an array .* but returned None"),
+    "a number": (lambda _: 1.0, TypeError, r"must return an array .* but returned 1\.0"),
+    "a list": (lambda _: [1.0, 1.0], TypeError, "must return an array .* but returned"),
+    "a tuple": (lambda g: (g,), TypeError, "must return an array .* but returned"),
+    "a function": (lambda _: as_type, TypeError, "must return an array .* but returned"),
+    "texts": (lambda _: np.array(["a", "b"]), TypeError, "must return an array"),
+    "float64": (lambda g: as_type(g[0], np.float64), TypeError, "of the type of its operand"),
+    "float16": (lambda g: as_type(g[0], np.float16), TypeError, "of the type of its operand"),
+    "integers": (lambda g: as_type(g[0], np.int32), TypeError, "of the type of its operand"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_GRADIENTS)
+@pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize("order", [1, 2])
+def test_what_a_pullback_returns_is_a_gradient_or_refused(
+    kind: str, position: int, order: int
+) -> None:
+    pullback, error, text = NO_GRADIENTS[kind]
+
+    def product(*arrays: Array) -> tuple[Array, tuple[object, ...]]:
+        x, y = arrays[position], arrays[1 - position]
+
+        def right(g: Array) -> Array:
+            return namespace(g).sum(g * x, axis=1, keepdims=True)
+
+        pullbacks: list[Callable[[Array], object]] = [pullback, right]
+        return x * y, tuple(pullbacks if position == 0 else pullbacks[::-1])
+
+    operands = [Tensor([1.0, 2.0]), Tensor([[1.0], [2.0]])]
+    differentiated = loose(lambda x, y: loose_rule(product, x, y), position)
+    if order == 2:
+        differentiated = loose(differentiated, position)
+    place = f"^For 'apply_rule', the pullback {position} of the rule 'product' "
+    with pytest.raises(error, match=f"{place}.*{text}"):
+        differentiated(*(operands if position == 0 else operands[::-1]))
+
+
+# What a rule may return instead of a value and a pullback.
+NO_RULES: dict[str, Callable[[Array], object]] = {
+    "None": lambda _: None,
+    "an array of two elements": lambda x: x,
+    "a value": lambda x: (x,),
+    "a pullback without a tuple": lambda x: (x, lambda g: g),
+    "a number for a pullback": lambda x: (x, (1.0,)),
+    "no value": lambda _: (None, (lambda g: g,)),
+    "a number for a value": lambda _: (1.0, (lambda g: g,)),
+    "a list for a value": lambda _: ([1.0, 2.0], (lambda g: g,)),
+    "a tensor for a value": lambda _: (Tensor([1.0, 2.0]), (lambda g: g,)),
+}
+
+
+@pytest.mark.parametrize("kind", NO_RULES)
+def test_what_a_rule_returns_is_a_value_and_pullbacks_or_refused(kind: str) -> None:
+    def wrong(x: Array) -> object:
+        return NO_RULES[kind](x)
+
+    calls: list[Callable[..., object]] = [loose_rule, loose(loose_rule, 1)]
+    for call in calls:
+        with pytest.raises(TypeError, match="^For 'apply_rule', the .*rule 'wrong' must "):
+            call(wrong, Tensor([1.0, 2.0]))

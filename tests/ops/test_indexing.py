@@ -1,16 +1,22 @@
 """Indexing and item assignment do what numpy does, and can be differentiated."""
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import minispore as ms
 from minispore import Tensor, grad, ops, value_and_grad
 from minispore.engine.array import is_ndarray
 from minispore.utils.checks import map_items
 from tests.common.strategies import Arrays, float_types, indexed
+
+# Without static types, as scripts call it.
+loose_scatter = cast("Callable[..., Tensor]", Tensor.scatter)
 
 
 def part(array: Arrays, index: object) -> Arrays:
@@ -139,3 +145,35 @@ def test_errors_show_an_index_of_two_axes_on_one_line() -> None:
             x[index]
         with pytest.raises(IndexError, match=r"^[^\n]+$"):
             x[index] = 1.0
+
+
+@given(data=st.data(), by_number=st.booleans())
+def test_scatter_adds_each_element_at_its_place(data: st.DataObject, by_number: bool) -> None:
+    array = np.arange(6, dtype=np.float64).reshape(2, 3)
+    axis = data.draw(st.sampled_from([0, 1, -1]))
+    lengths = data.draw(st.tuples(st.integers(0, 2), st.integers(0, 3)))
+    places = data.draw(
+        hnp.arrays(np.int64, lengths, elements=st.integers(0, array.shape[axis] - 1))
+    )
+    source = data.draw(hnp.arrays(np.float64, lengths, elements=st.integers(-9, 9)))
+    if by_number:
+        source = np.full(lengths, 2.0)
+
+    def added(x: Tensor, y: Tensor) -> Tensor:
+        return x.scatter(axis, Tensor(places), 2.0 if by_number else y, "add")
+
+    expected = array.copy()
+    for position in np.ndindex(*lengths):
+        place = list(position)
+        place[axis] = int(places[position])
+        expected[tuple(place)] += source[position]
+    x, y = Tensor(array), Tensor(source)
+    assert added(x, y).tolist() == expected.tolist()
+    weights = Tensor(np.arange(6.0).reshape(2, 3))
+    by_x, by_y = grad(lambda x, y: ops.sum(added(x, y) * weights + 0.0 * ops.sum(y)), (0, 1))(x, y)
+    assert by_x.tolist() == weights.tolist()
+    gathered = x.gather_elements(axis, Tensor(places))
+    assert by_y.tolist() == (gathered * (0.0 if by_number else 1.0)).tolist()
+    for reduce in ("multiply", "amax", None):
+        with pytest.raises(ValueError, match="^For 'scatter', the argument 'reduce' must be one"):
+            loose_scatter(x, axis, Tensor(places), y, reduce)

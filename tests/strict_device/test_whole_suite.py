@@ -44,7 +44,9 @@ OF_THE_CPU = {
         "train/checkpoint/test_saving.py::test_saving_and_loading_make_no_second_copy",
     ),
     # Where looking at values is waiting, none is checked beforehand.
-    "looks at labels": (
+    "looks at labels and integers": (
+        "ops/test_integers.py::test_an_integer_type_holds_a_number_or_refuses_it",
+        "ops/test_integers.py::test_quotients_of_integers_are_those_of_python",
         "ops/test_losses.py::test_cross_entropy_of_labels_records_one_node",
         "nn/test_error_messages.py::test_errors_name_the_argument_what_is_expected_and_what_was_given",
     ),

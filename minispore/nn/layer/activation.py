@@ -4,7 +4,7 @@ from minispore import ops
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import check_tensor
+from minispore.engine.dispatch import as_float, check_tensor
 from minispore.nn._parameter_init import init_parameter
 from minispore.nn.cell import Cell
 from minispore.utils.checks import check_arguments, check_int, check_type
@@ -477,7 +477,7 @@ class Softmin(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         """Return the softmax of −x, with the shape of `x`."""
-        return ops.softmax(ops.neg(x), self.axis)
+        return ops.softmax(ops.neg(as_float(x, "x")), self.axis)
 
 
 class PReLU(Cell):

@@ -5,7 +5,7 @@ from typing import cast
 
 from minispore import ops
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import check_tensor, in_float32
+from minispore.engine.dispatch import as_float, check_tensor, in_float32
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
 from minispore.ops.losses import (
@@ -16,6 +16,7 @@ from minispore.ops.losses import (
     Reduction,
     binary_cross_entropy_as,
     check_settings,
+    float_difference,
     from_logits,
     kl_div_as,
     warn_of_broadcasting,
@@ -70,9 +71,7 @@ class LossBase(Cell):
 
     def _difference(self, outputs: Tensor, labels: Tensor) -> Tensor:
         self._check(outputs, labels)
-        difference = outputs - labels
-        warn_of_broadcasting(outputs, labels)
-        return difference
+        return float_difference(outputs, labels)
 
 
 # The name in MindSpore 1.x.
@@ -351,6 +350,7 @@ class CosineEmbeddingLoss(LossBase):
                 "(N, C, …) and 'labels' of shape (N, …), but got "
                 f"{shape}, {logits_x2.shape} and {labels.shape}."
             )
+        logits_x1, logits_x2 = as_float(logits_x1), as_float(logits_x2)
         squares = ops.sum(logits_x1 * logits_x1, 1) * ops.sum(logits_x2 * logits_x2, 1)
         cosine = ops.sum(logits_x1 * logits_x2, 1) / ops.sqrt(squares)
         near = ops.where(labels == 1, 1.0 - cosine, 0.0)
@@ -384,26 +384,24 @@ class MarginRankingLoss(LossBase):
 
     @in_float32
     def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Return the loss.
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's.
 
         Args:
             input1: The outputs a.
-            input2: The outputs b, of the same shape.
-            target: 1 where a should be larger, −1 where b should be; of the same shape.
+            input2: The outputs b.
+            target: 1 where a should be larger, −1 where b should be.
 
         Raises:
             TypeError: An argument is not a Tensor.
-            ValueError: The shapes differ.
+            ValueError: The shapes do not broadcast.
         """
         names = ("input1", "input2", "target")
         for name, x in zip(names, (input1, input2, target), strict=True):
             check_tensor(x, name)
-        if not input1.shape == input2.shape == target.shape:
-            raise ValueError(
-                f"For '{self.cls_name}', 'input1', 'input2' and 'target' must be of one shape, "
-                f"but got {input1.shape}, {input2.shape} and {target.shape}."
-            )
-        return self.get_loss(ops.relu(self.margin - target * (input1 - input2)))
+        difference = float_difference(input1, input2)
+        losses = ops.relu(self.margin - target * difference)
+        warn_of_broadcasting(difference, target)
+        return self.get_loss(losses)
 
 
 class SoftMarginLoss(LossBase):
@@ -427,7 +425,7 @@ class SoftMarginLoss(LossBase):
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss, with the shape of `logits` unless it is reduced."""
         self._check(logits, labels)
-        return self.get_loss(ops.neg(ops.logsigmoid(logits * labels)))
+        return self.get_loss(ops.neg(ops.logsigmoid(as_float(logits) * labels)))
 
 
 class CrossEntropyLoss(LossBase):

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
+from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
 from minispore.utils.checks import (
     all_are,
@@ -52,7 +53,8 @@ def resolve_param_groups(parameters: object, weight_decay: object) -> ParamGroup
     """Return the options of each of `parameters`.
 
     Raises:
-        TypeError: `parameters` are neither parameters nor groups of parameters.
+        TypeError: `parameters` are neither parameters nor groups of parameters, or do not hold
+            floats.
         ValueError: There are no parameters, two have the same name, or a number is out of range.
         KeyError: A group lacks "params" or has an unknown key.
     """
@@ -60,7 +62,7 @@ def resolve_param_groups(parameters: object, weight_decay: object) -> ParamGroup
     items = _as_list(parameters, "params")
     if all_are(items, Parameter):
         options = [ParamOptions(p, None, None, default if _decays(p) else 0.0) for p in items]
-        _check_names(options)
+        _check_parameters(options)
         return ParamGroupOptions(options, grouped=False, ordered=False)
     groups = [item for item in items if is_mapping(item)]
     if len(groups) < len(items):
@@ -109,7 +111,7 @@ def _resolve_groups(
             ParamOptions(p, number, group.get("lr"), decay)
             for p in _as_parameters(group["params"], "params")
         ]
-    _check_names(options)
+    _check_parameters(options)
     if order is not None:
         options = _ordered(options, order)
     return ParamGroupOptions(options, grouped=True, ordered=order is not None)
@@ -141,7 +143,7 @@ def _as_parameters(values: object, key: str) -> list[Parameter]:
     return [check_type(item, Parameter, key) for item in items]
 
 
-def _check_names(options: list[ParamOptions]) -> None:
+def _check_parameters(options: list[ParamOptions]) -> None:
     seen: set[str] = set()
     for option in options:
         name = option.parameter.name
@@ -151,3 +153,9 @@ def _check_names(options: list[ParamOptions]) -> None:
                 f"but there are two with the name '{name}'."
             )
         seen.add(name)
+        dtype = option.parameter.dtype
+        if dtype.category != FLOAT:
+            raise TypeError(
+                f"For '{caller()}', each parameter must be of floats, but '{name}' is of "
+                f"{dtype!r}: give it requires_grad=False, so that it is not among those to train."
+            )

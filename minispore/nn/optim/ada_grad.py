@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from minispore.common.parameter import ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
@@ -16,7 +18,8 @@ __all__ = ["Adagrad"]
 class Adagrad(Optimizer):
     """Gradient descent with steps divided by the root of the sum of all squared gradients.
 
-    With `s` this sum, which begins with `accum`, `w -= lr * g / √s` (Duchi et al., 2011).
+    With `s` this sum, which begins with `accum`, `w -= lr * g / √s` (Duchi et al., 2011). The
+    least positive number is added to `s`, for a gradient of 0 with `s = 0`.
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.
@@ -60,6 +63,9 @@ class Adagrad(Optimizer):
         self.update_slots: bool = check_type(update_slots, bool, "update_slots")
         self._initial_arguments["accum"] = accum
         self.accum: ParameterTuple = self._new_state("accum", accum)
+        self._least = [
+            float(np.finfo(s.dtype.numpy_dtype.name).smallest_subnormal) for s in self.accum
+        ]
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -68,5 +74,5 @@ class Adagrad(Optimizer):
         if self.update_slots:
             s += xp.square(g, out=scratch)
         xp.multiply(g, rate, out=step)
-        step /= xp.sqrt(s, out=scratch)
+        step /= xp.sqrt(xp.add(s, self._least[i], out=scratch), out=scratch)
         w -= step
