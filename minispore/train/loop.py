@@ -9,19 +9,14 @@ from minispore.common import Tensor
 from minispore.nn import Cell
 from minispore.nn.cell import evaluation_mode
 from minispore.train._metric_collection import MetricCollection
-from minispore.train.protocol.callback import (
-    Callback,
-    CallbackManager,
-    InternalCallbackParam,
-    RunContext,
-    step_in_epoch,
-)
+from minispore.train.protocol.callback import Callback, CallbackManager, RunContext, step_in_epoch
 from minispore.train.protocol.dataset import EpochIterator
 from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
 from minispore.train.resume.boundary import Boundary
 from minispore.utils.warn import warn_at_caller
 
-_in_training: ContextVar[bool] = ContextVar("in_training", default=False)
+in_training: ContextVar[bool] = ContextVar("in_training", default=False)
+"""Whether a training is in progress."""
 
 
 def train(
@@ -29,38 +24,26 @@ def train(
 ) -> None:
     """Train for `epoch_num` epochs after `initial_epoch`, or until a stop is requested.
 
-    All cells are set to training mode before the first event. The modes that callbacks set later
-    stay; evaluations do not change them.
-
     Args:
         context: The run context; its parameters hold the network and the data.
         callbacks: The callbacks.
         validate: Called after the steps of each epoch, unless a stop is requested.
     """
-    token = _in_training.set(True)
-    try:
-        _train(context, callbacks, validate)
-    finally:
-        _in_training.reset(token)
-
-
-def _train(
-    context: RunContext, callbacks: CallbackManager, validate: Callable[[], None] | None
-) -> None:
     params = context.original_args()
     columns = None if params.loss_fn is None else 2
     data = EpochIterator(params.train_dataset, params.epoch_num, columns)
     boundary = Boundary(context, callbacks.callbacks, data)
 
+    check_loss = _LossCheck()
+
     params.train_network.set_train()
     callbacks.emit(Callback.on_train_begin, context)
-    check = _StepCheck(params.network)
     boundary.resume()
     for done, batches in data:
         params.cur_epoch_num = params.initial_epoch + done + 1
         callbacks.emit(Callback.on_train_epoch_begin, context)
         boundary.enter_epoch()
-        _train_steps(batches, context, callbacks, boundary, check)
+        _train_steps(batches, context, callbacks, boundary, check_loss)
         if context.get_stop_requested():
             # Also in a resumed epoch that has no steps left, only its validation.
             boundary.handle_requests()
@@ -84,7 +67,7 @@ def _train_steps(
     context: RunContext,
     callbacks: CallbackManager,
     boundary: Boundary,
-    check: "_StepCheck",
+    check_loss: "_LossCheck",
 ) -> None:
     params = context.original_args()
     network = params.train_network
@@ -92,11 +75,11 @@ def _train_steps(
         params.cur_step_num += 1
         params.train_dataset_element = batch
         callbacks.emit(Callback.on_train_step_begin, context)
-        if not params.network.training:
-            check.mode(params)
+        if not params.network.training:  # a callback has evaluated it
+            network.set_train()
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
-        check.loss(context)
+        check_loss(context)
         if context.has_requests:
             boundary.handle_requests()
         if context.get_stop_requested():
@@ -106,7 +89,7 @@ def _train_steps(
 @contextmanager
 def evaluating(network: Cell) -> Generator[None, None, None]:
     """Set evaluation mode, which stays after the `with` block unless a training is in progress."""
-    if _in_training.get():
+    if in_training.get():
         with evaluation_mode(network):
             yield
     else:
@@ -114,42 +97,27 @@ def evaluating(network: Cell) -> Generator[None, None, None]:
         yield
 
 
-class _StepCheck:
+class _LossCheck:
     """Warns at the first loss of a run that is not finite, unless a callback stops the run there.
 
-    A loss on a GPU is not checked, since reading it would synchronize. Also warns at the first step
-    in evaluation mode, unless a callback set that before the first epoch.
+    A loss on a GPU is not checked, since reading it would synchronize.
     """
 
-    def __init__(self, network: Cell) -> None:
-        self._warned, self._warned_of_mode = False, not network.training
+    def __init__(self) -> None:
+        self._warned = False
 
-    def mode(self, params: InternalCallbackParam) -> None:
-        """Warn of a step in evaluation mode."""
-        if not self._warned_of_mode:
-            self._warned_of_mode = True
-            warn_at_caller(
-                f"From {_position(params)} on, the network is in evaluation mode, which a callback "
-                "has set: dropout does nothing, and moving statistics stay. If only an evaluation "
-                "was meant, call 'set_train()' after it, or use 'Model.eval' or 'Model.predict'."
-            )
-
-    def loss(self, context: RunContext) -> None:
-        """Warn of a loss that is not finite."""
+    def __call__(self, context: RunContext) -> None:
         params = context.original_args()
         loss = first_output(params.net_outputs)
         if is_on_device(loss) or is_finite(loss) or self._warned or context.get_stop_requested():
             return
         self._warned = True
+        where = f"epoch {params.cur_epoch_num}, step {step_in_epoch(params)}"
         warn_at_caller(
-            f"The loss of {_position(params)} is not finite, so the weights may be NaN from here "
-            "on. 'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the run. A "
+            f"The loss of {where} is not finite, so the weights may be NaN from here on. "
+            "'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the run. A "
             "smaller learning rate, or a check of the data, may help."
         )
-
-
-def _position(params: InternalCallbackParam) -> str:
-    return f"epoch {params.cur_epoch_num}, step {step_in_epoch(params)}"
 
 
 def evaluate(

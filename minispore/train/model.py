@@ -1,7 +1,7 @@
 """`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -214,8 +214,7 @@ class Model:
         context = self._train_context(
             strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        manager.run(context, lambda: loop.train(context, manager))
-        self._warn_if_not_replayed()
+        self._run_training(context, manager)
 
     def fit(
         self,
@@ -285,10 +284,19 @@ class Model:
             finally:
                 params.update(training, mode="train")
 
-        manager.run(context, lambda: loop.train(context, manager, validate))
-        self._warn_if_not_replayed()
+        self._run_training(context, manager, validate)
 
-    def _warn_if_not_replayed(self) -> None:
+    def _run_training(
+        self,
+        context: RunContext,
+        manager: CallbackManager,
+        validate: Callable[[], None] | None = None,
+    ) -> None:
+        token = loop.in_training.set(True)
+        try:
+            manager.run(context, lambda: loop.train(context, manager, validate))
+        finally:
+            loop.in_training.reset(token)
         if is_graph_mode() and isinstance(self.train_network, TrainOneStepCell):
             from minispore.graph.cache import graph_info
 
