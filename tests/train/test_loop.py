@@ -175,6 +175,14 @@ def test_modes_that_a_callback_sets_stay(
     assert modes["eval"] == [(False, True)] * 4 * validates  # as its own begin hooks set them
 
 
+def test_network_that_a_callback_leaves_in_evaluation_mode_is_trained() -> None:
+    modes: list[bool] = []
+    model = make()
+    leaves = LambdaCallback(on_train_step_end=lambda _: model.predict_network.set_train(mode=False))
+    model.train(2, Rows(8), [mode_recorder(modes), leaves])
+    assert modes == [True] * 4
+
+
 @given(rows=st.integers(1, 10), epochs=st.integers(1, 3))
 @example(rows=10, epochs=3)
 def test_train_matches_hand_written_loop(rows: int, epochs: int) -> None:
