@@ -17,9 +17,6 @@ def train(
 ) -> None:
     """Train for `epoch_num` epochs after `initial_epoch`, or until a stop is requested.
 
-    All cells are set to training mode before the first event. The modes that callbacks set later
-    stay; evaluations do not change them.
-
     Args:
         context: The run context; its parameters hold the network and the data.
         callbacks: The callbacks.
@@ -30,9 +27,10 @@ def train(
     data = EpochIterator(params.train_dataset, params.epoch_num, columns)
     boundary = Boundary(context, callbacks.callbacks, data)
 
+    check = StepCheck(params)
+
     params.train_network.set_train()
     callbacks.emit(Callback.on_train_begin, context)
-    check = StepCheck(context)
     boundary.resume()
     for done, batches in data:
         params.cur_epoch_num = params.initial_epoch + done + 1
@@ -71,10 +69,11 @@ def _train_steps(
         params.cur_step_num += 1
         params.train_dataset_element = batch
         callbacks.emit(Callback.on_train_step_begin, context)
-        check.begin_step()
+        if not params.network.training:  # a callback has evaluated it
+            network.set_train()
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
-        check.end_step(context)
+        check(context)
         if context.has_requests:
             boundary.handle_requests()
         if context.get_stop_requested():

@@ -222,7 +222,7 @@ class Model:
         context = self._train_context(
             strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict, sink_size
         )
-        self._run(manager, context, None)
+        self._run_training(context, manager)
 
     @hint_keywords
     def fit(
@@ -293,10 +293,13 @@ class Model:
             finally:
                 params.update(training, mode="train")
 
-        self._run(manager, context, validate)
+        self._run_training(context, manager, validate)
 
-    def _run(
-        self, manager: CallbackManager, context: RunContext, validate: Callable[[], None] | None
+    def _run_training(
+        self,
+        context: RunContext,
+        manager: CallbackManager,
+        validate: Callable[[], None] | None = None,
     ) -> None:
         token = _in_training.set(True)
         try:

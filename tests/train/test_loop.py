@@ -1,11 +1,9 @@
 """The training loop: the parameters at each step, and the modes of the networks."""
 
-import warnings
 from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -132,14 +130,14 @@ BEGINS = ["on_train_begin", "on_train_epoch_begin", "on_train_step_begin", "on_t
 @given(
     st.booleans(),
     st.sampled_from(BEGINS),
-    st.sampled_from(["first", "second", "both"]),
+    st.sampled_from(["first", "second"]),
     st.sampled_from(["on_train_step_begin", "on_train_step_end", "on_train_epoch_end"]),
     st.sampled_from(list(EVALUATIONS)),
 )
 @example(False, "on_train_begin", "second", "on_train_step_end", "nothing")
 @example(True, "on_train_begin", "second", "on_train_step_end", "eval")
-@example(False, "on_train_begin", "both", "on_train_step_end", "another Model")
-@example(True, "on_train_epoch_begin", "both", "on_train_epoch_end", "a part")
+@example(False, "on_train_begin", "second", "on_train_step_end", "another Model")
+@example(True, "on_train_epoch_begin", "first", "on_train_epoch_end", "a part")
 def test_modes_that_a_callback_sets_stay(
     validates: bool, begin: str, frozen: str, between: str, evaluation: str
 ) -> None:
@@ -152,8 +150,7 @@ def test_modes_that_a_callback_sets_stay(
 
     def freeze(run_context: RunContext) -> None:
         if not done:
-            cell = net if frozen == "both" else getattr(net, frozen)
-            cell.set_train(mode=False)
+            getattr(net, frozen).set_train(mode=False)
             done.append(len(modes["train"]))
 
     def note(run_context: RunContext) -> None:
@@ -169,29 +166,21 @@ def test_modes_that_a_callback_sets_stay(
         LambdaCallback(**{between: lambda _: EVALUATIONS[evaluation](model, net)}),
         LambdaCallback(on_eval_begin=thaw),
     ]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if validates:
-            model.fit(2, Rows(8), Rows(8), callbacks=callbacks)
-        else:
-            model.train(2, Rows(8), callbacks)
+    if validates:
+        model.fit(2, Rows(8), Rows(8), callbacks=callbacks)
+    else:
+        model.train(2, Rows(8), callbacks)
     kept = frozen == "second", frozen == "first"
-    kept = (False, False) if frozen == "both" else kept
     assert modes["train"] == [(True, True)] * done[0] + [kept] * (4 - done[0])
     assert modes["eval"] == [(False, True)] * 4 * validates  # as its own begin hooks set them
-    assert len(caught) == (frozen == "both" and begin != "on_train_begin")
 
 
-def test_evaluation_mode_that_a_step_leaves_behind_is_a_warning() -> None:
+def test_network_that_a_callback_leaves_in_evaluation_mode_is_trained() -> None:
+    modes: list[bool] = []
     model = make()
     leaves = LambdaCallback(on_train_step_end=lambda _: model.predict_network.set_train(mode=False))
-    modes: list[bool] = []
-    with pytest.warns(
-        UserWarning, match="From epoch 1, step 2 on, .* in evaluation mode"
-    ) as caught:
-        model.train(2, Rows(8), [mode_recorder(modes), leaves])
-    assert [warning.filename for warning in caught] == [__file__]
-    assert modes == [True, False, False, False]
+    model.train(2, Rows(8), [mode_recorder(modes), leaves])
+    assert modes == [True] * 4
 
 
 @given(rows=st.integers(1, 10), epochs=st.integers(1, 3))

@@ -88,9 +88,7 @@ class EarlyStopping(StatefulMixin, Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check that the run measures the monitored metric, and reset the best value."""
-        # Restoring weights does not depend on the patience.
-        patience = 0 if self.restore_best_weights else self.patience
-        self._monitored.check_available(run_context, patience)
+        self._monitored.check_available(run_context)
         self.reset_state()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:

@@ -100,7 +100,7 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check the metric and the learning rate of the run, and reset the best value."""
-        self._monitored.check_available(run_context, self.patience)
+        self._monitored.check_available(run_context)
         learning_rate_of(run_context)
         self.reset_state()
 

@@ -69,20 +69,11 @@ class MonitoredMetric:
             return value < than - self.min_delta
         return value > than + self.min_delta
 
-    def check_available(self, run_context: RunContext, patience: int = 0) -> None:
-        """Raise ValueError if the run is known not to measure the value.
-
-        Warn if it is shorter than a callback's patience.
-        """
-        params = run_context.original_args()
-        names = params.get("metric_names")
+    def check_available(self, run_context: RunContext) -> None:
+        """Raise ValueError if the run is known not to measure the value."""
+        names = run_context.original_args().get("metric_names")
         if names is not None:
             self._require(cast("Sequence[str]", names))
-        if patience > params.get("epoch_num", patience):
-            warn_at_caller(
-                f"{caller()} can do nothing in this run: its 'patience' of {patience} epochs is "
-                f"longer than the run of {params.epoch_num}."
-            )
 
     def value(self, run_context: RunContext) -> float | None:
         """Return the value; None if nothing was evaluated or the epoch is unfinished.

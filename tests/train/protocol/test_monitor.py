@@ -236,10 +236,8 @@ def test_evaluation_that_never_comes_raises_before_first_step(
 
 # Each with the number of steps, of an epoch of three, that it needs to do anything.
 PATIENT: dict[str, Callable[[int], Callback]] = {
-    "EarlyStopping": lambda number: EarlyStopping("accuracy", patience=-(-number // 3)),
-    "ReduceLROnPlateau": lambda number: ReduceLROnPlateau("loss", patience=-(-number // 3)),
-    "WeightAveraging": lambda number: WeightAveraging(update_starting_at_step=number),
-    "WeightAveraging every": lambda number: WeightAveraging(update_every_n_steps=number),
+    "starting": lambda number: WeightAveraging(update_starting_at_step=number),
+    "every": lambda number: WeightAveraging(update_every_n_steps=number),
 }
 
 
