@@ -45,7 +45,7 @@ from minispore.engine.dispatch import (
     Number,
     Values,
     Variable,
-    apply1,
+    apply_rule,
     array_from_values,
     check_tensor,
     dtype_of,
@@ -1117,7 +1117,7 @@ class Tensor(Variable):
                 # An input of the graph, such as a parameter: its node lives longer than the graph.
                 node.rule = owner.rule
             else:
-                self._node = apply1(owner.rule, self)._node
+                self._node = apply_rule(owner.rule, self)._node
         return TensorHookHandle(owner.handles, hook)
 
     def bfloat16(self) -> NoReturn:

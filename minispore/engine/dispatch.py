@@ -6,8 +6,9 @@ computed, the pullbacks are recorded in a node.
 """
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
-from typing import Any, ClassVar, TypeAlias, TypeVar, TypeVarTuple, cast
+from typing import Any, ClassVar, ParamSpec, TypeAlias, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from numpy import asarray, generic
@@ -33,6 +34,8 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
+from minispore.engine.rules import indexing
+from minispore.engine.rules import shape as shape_rules
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     as_items,
@@ -65,6 +68,7 @@ class Variable:
         return self._data.ndim
 
 
+P = ParamSpec("P")
 T = TypeVar("T", bound=Variable)
 
 
@@ -112,24 +116,28 @@ Ts = TypeVarTuple("Ts")
 OptionalPullback: TypeAlias = Callable[[Array], Array] | None
 
 
+# These rules move elements: there is nothing to round, and the result may be a view.
+_EXACT: frozenset[Callable[..., object]] = frozenset({
+    rules.cast, rules.copy, rules.identity, indexing.getitem, shape_rules.reshape,
+    shape_rules.permute, shape_rules.broadcast_to, shape_rules.expand_dims, shape_rules.squeeze,
+})  # fmt: skip
+
+
 def apply1(
     rule: Callable[[Array, *Ts], tuple[Array, tuple[OptionalPullback]]], x: T, *args: *Ts
 ) -> T:
-    """Return the value of a rule of one operand."""
+    """Return the value of a rule of one operand.
+
+    Here and below, a rule of float16 operands is computed in float32: only its value and the
+    gradients are rounded.
+    """
     a = x._data
+    if a.dtype == _HALF and rule not in _EXACT:
+        return cast_to(apply1(rule, half_to_float32(x), *args), dtypes.float16)
     value, pullbacks = rule(a, *args)
     if x._node is None or not is_recording():
         return wrap(value, x)
     return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
-
-
-def apply1_in_float32(
-    rule: Callable[[Array, *Ts], tuple[Array, tuple[OptionalPullback]]], x: T, *args: *Ts
-) -> T:
-    """Return `apply1` in the type of `x`, which is computed in float32 if that is float16."""
-    if x._data.dtype != _HALF:
-        return apply1(rule, x, *args)
-    return cast_to(apply1(rule, cast_to(x, dtypes.float32), *args), dtypes.float16)
 
 
 def apply2(
@@ -144,6 +152,9 @@ def apply2(
         ValueError: The shapes do not broadcast.
     """
     a, b = x._data, y._data
+    if _HALF in (a.dtype, b.dtype):
+        wide = apply2(rule, half_to_float32(x), half_to_float32(y), *args)
+        return cast_to(wide, dtypes.float16)
     m, n = x._node, y._node
     try:
         value, (p, q) = rule(a, b, *args)
@@ -175,6 +186,9 @@ def apply3(
         ValueError: The shapes do not broadcast.
     """
     a, b, c = x._data, y._data, z._data
+    if _HALF in (b.dtype, c.dtype):  # the first may be a condition
+        operands = half_to_float32(x), half_to_float32(y), half_to_float32(z)
+        return cast_to(apply3(rule, *operands, *args), dtypes.float16)
     m, n, o = x._node, y._node, z._node
     try:
         value, (p, q, r) = rule(a, b, c, *args)
@@ -240,9 +254,20 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *o
     return _apply(rule, operands, copy_gradients=True)
 
 
-def _copying(pullback: OptionalPullback) -> OptionalPullback:
-    """Return a pullback that copies the gradient, to which a user's rule may keep a reference."""
-    return None if pullback is None else lambda g: ensure_owned(pullback(g), copy=True)
+def _copying(pullback: OptionalPullback, dtype: object) -> OptionalPullback:
+    """Return a user's pullback that copies the gradient, to which the rule may keep a reference.
+
+    The gradient of a float16 value is passed in float16: a sum of several is float32 until then.
+    """
+    if pullback is None:
+        return None
+
+    def copying(g: Array) -> Array:
+        if dtype == _HALF != g.dtype:
+            g = namespace(g).astype(g, _HALF)
+        return ensure_owned(pullback(g), copy=True)
+
+    return copying
 
 
 def _apply(
@@ -262,7 +287,7 @@ def _apply(
     if not any(parents) or not is_recording():
         return wrap(value, operands[0])
     if copy_gradients:
-        pullbacks = [_copying(pullback) for pullback in pullbacks]
+        pullbacks = [_copying(pullback, value.dtype) for pullback in pullbacks]
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
 
@@ -272,6 +297,8 @@ def apply_nondifferentiable(compute: Callable[[Array, Array], Array], x: T, y: T
     Raises:
         ValueError: Their shapes do not broadcast.
     """
+    if x._data.dtype != y._data.dtype:  # a number with float16
+        x, y = cast_to(x, dtypes.float16), cast_to(y, dtypes.float16)
     try:
         return wrap(compute(x._data, y._data), x)
     except ValueError:
@@ -433,6 +460,30 @@ def _variables_to_numpy(values: object) -> object:
     return values
 
 
+def in_float32(function: Callable[P, T]) -> Callable[P, T]:
+    """Return an operation of several rules that is computed in float32 if its tensors are float16.
+
+    Only its result and the gradients are rounded, not what is between the rules. The result is
+    float32 if other tensors are.
+    """
+    call: Callable[..., T] = function
+
+    @wraps(function)
+    def computed(*args: P.args, **kwargs: P.kwargs) -> T:
+        types = {dtype_of(x) for x in (*args, *kwargs.values()) if isinstance(x, Variable)}
+        if dtypes.float16 not in types:
+            return function(*args, **kwargs)
+        value = call(*map(_widened, args), **{name: _widened(x) for name, x in kwargs.items()})
+        is_mixed = dtypes.float32 in types or dtypes.float64 in types
+        return value if is_mixed else cast_to(value, dtypes.float16)
+
+    return computed
+
+
+def _widened(x: object) -> object:
+    return half_to_float32(x) if isinstance(x, Variable) else x
+
+
 Number: TypeAlias = int | float | bool
 # The other operand of an operation on a tensor.
 Values: TypeAlias = Number | Sequence[Number] | np.generic | AnyArray
@@ -512,8 +563,8 @@ def promote_operands(x: T | Values, y: T | Values) -> tuple[T, T]:
     """Return both operands as variables of their common type.
 
     A number or a list of numbers gets the tensor's type, except that a float with an integer tensor
-    gives float32, and an integer with a bool tensor int64. A numpy array is converted to a tensor
-    of its type.
+    gives float32, an integer with a bool tensor int64, and any with a float16 tensor float32, in
+    which rules compute. A numpy array is converted to a tensor of its type.
 
     Raises:
         TypeError: Neither operand is a tensor, or one is neither a tensor nor numbers.
@@ -545,8 +596,10 @@ def _wrap_operand(x: T, other: object) -> tuple[T, T]:
     tensor_dtype = dtype_of(x)
     common = tensor_dtype if tensor_dtype.category >= category else _SCALAR_DTYPES[category]
     tensor = cast_to(x, common)
+    # As float32 in the rules of float16, in which it may be infinite or 0.
+    kind = dtypes.float32 if common is dtypes.float16 else common
     try:
-        data = device_namespace(tensor._data).asarray(value, common.numpy_dtype)
+        data = device_namespace(tensor._data).asarray(value, kind.numpy_dtype)
     except OverflowError:
         raise ValueError(
             f"For '{caller()}', the number {other} does not fit the tensor's type {common!r}."

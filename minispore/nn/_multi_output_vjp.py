@@ -12,7 +12,8 @@ from typing import TypeAlias, cast
 
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, device_namespace, ensure_owned
-from minispore.engine.dispatch import OptionalPullback, Variable, wrap
+from minispore.engine.dispatch import OptionalPullback, Variable, cast_to, dtype_of, wrap
+from minispore.engine.dtypes import float16
 from minispore.engine.graph import Node
 from minispore.ops._namespace import zeros_like
 
@@ -61,7 +62,10 @@ def multi_output_vjp(
         if isinstance(gradient, Variable):
             grad_outputs[i] = cast("Tensor", gradient)
             return wrap(_zero(gradient._data), gradient)
-        grad_outputs[i] = wrap(gradient, outputs[i])
+        # Several gradients in float16 are added up in float32.
+        like = outputs[i]
+        is_half, wide = dtype_of(like) is float16, wrap(gradient, like)
+        grad_outputs[i] = cast_to(wide, float16) if is_half else wide
         return _zero(gradient)
 
     def grad_input(k: int, token: Variable | Array) -> Variable | Array:

@@ -10,7 +10,6 @@ from minispore.engine.dispatch import (
     Number,
     Values,
     apply1,
-    apply1_in_float32,
     apply2,
     apply3,
     apply_nondifferentiable,
@@ -284,7 +283,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
         and dtype_of(x).category == dtypes.FLOAT
     ):
         # float16 is multiplied in float32, where an intermediate result has no error that counts.
-        return apply1_in_float32(elementwise.integer_power, x, int(exponent))
+        return apply1(elementwise.integer_power, x, int(exponent))
     xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and host_branch(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from minispore.engine.array import Shape, is_host
-from minispore.engine.dispatch import apply1, apply2, as_float, check_shape, promote_operands
+from minispore.engine.dispatch import (
+    apply1,
+    apply2,
+    as_float,
+    check_shape,
+    in_float32,
+    promote_operands,
+)
 from minispore.engine.rules import indexing, linalg, shape, unfold
 from minispore.ops._windows import (
     COLUMNS,
@@ -92,6 +99,7 @@ def check_padding(pad_mode: object, padding: Padding) -> None:
         )
 
 
+@in_float32
 def conv2d_unchecked(
     input: Tensor,
     weight: Tensor,
@@ -119,6 +127,7 @@ def conv2d_unchecked(
     return hcwn_to_nchw(_add_bias(y, bias))
 
 
+@in_float32
 def conv2d_transpose_unchecked(
     input: Tensor,
     weight: Tensor,

@@ -14,7 +14,6 @@ from minispore.engine.dispatch import (
     Number,
     Variable,
     apply1,
-    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -22,7 +21,7 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
-    half_to_float32,
+    in_float32,
     promote_operands,
     wrap,
 )
@@ -123,12 +122,14 @@ Log1p: Final = primitive("Log1p", log1p)
 
 
 @_documented(8.0, 3.0)
+@in_float32
 def log2(input: Tensor) -> Tensor:
     """Return the logarithm to the base 2 of each element."""
     return div(apply1(rules.log, as_float(input)), math.log(2.0))
 
 
 @_documented(100.0, 2.0)
+@in_float32
 def log10(input: Tensor) -> Tensor:
     """Return the logarithm to the base 10 of each element."""
     return div(apply1(rules.log, as_float(input)), math.log(10.0))
@@ -150,6 +151,7 @@ Reciprocal: Final = primitive("Reciprocal", reciprocal)
 
 
 @_documented(4.0, 0.5)
+@in_float32
 def rsqrt(input: Tensor) -> Tensor:
     """Return 1 / sqrt(x) for each element x."""
     return div(1.0, apply1(rules.sqrt, as_float(input)))
@@ -250,6 +252,7 @@ Tanh: Final = primitive("Tanh", tanh)
 
 
 @_documented(1.0, 1.1752)
+@in_float32
 def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element."""
     x = as_float(input)
@@ -260,6 +263,7 @@ Sinh: Final = primitive("Sinh", sinh)
 
 
 @_documented(1.0, 1.5431)
+@in_float32
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element."""
     x = as_float(input)
@@ -270,6 +274,7 @@ Cosh: Final = primitive("Cosh", cosh)
 
 
 @_documented(1.0, 0.2384)
+@in_float32
 def tanhshrink(input: Tensor) -> Tensor:
     """Return x - tanh(x) for each element x."""
     x = as_float(input)
@@ -375,7 +380,7 @@ Sigmoid: Final = primitive("Sigmoid", sigmoid)
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
-    return apply1_in_float32(rules.erf, as_float(input))
+    return apply1(rules.erf, as_float(input))
 
 
 Erf: Final = primitive("Erf", erf)
@@ -384,7 +389,7 @@ Erf: Final = primitive("Erf", erf)
 @_documented(1.0, 0.1573)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
-    return apply1_in_float32(rules.erfc, as_float(input))
+    return apply1(rules.erfc, as_float(input))
 
 
 Erfc: Final = primitive("Erfc", erfc)
@@ -399,6 +404,7 @@ def expm1(input: Tensor) -> Tensor:
 Expm1: Final = primitive("Expm1", expm1)
 
 
+@in_float32
 def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """Return log(1 + exp(beta * x)) / beta for each element x: a smooth `relu`.
 
@@ -507,17 +513,17 @@ ReLU6: Final = primitive("ReLU6", relu6)
 
 
 @_documented(1.0, 0.8413, approximate="'none', or 'tanh' for an approximation by tanh.")
+@in_float32
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """Return x P(X <= x) for each element x, where X is normally distributed."""
-    original = as_float(input)
+    x = as_float(input)
     check_one_of(approximate, ("none", "tanh"), "approximate")
-    x = half_to_float32(original)
     if approximate == "tanh":
         cube = mul(apply1(rules.square, x), x)
         twice = apply1(rules.tanh, mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi)))
     else:
         twice = apply1(rules.erf, mul(x, math.sqrt(0.5)))
-    return cast_to(mul(mul(x, 0.5), add(twice, 1.0)), dtype_of(original))
+    return mul(mul(x, 0.5), add(twice, 1.0))
 
 
 class GeLU(Primitive):
@@ -554,6 +560,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 @_documented(-1.0, -1.1113)
+@in_float32
 def selu(input_x: Tensor) -> Tensor:
     """Return `1.0507 * elu(x, 1.6733)` for each element x."""
     x = as_float(input_x, "input_x")
@@ -563,6 +570,7 @@ def selu(input_x: Tensor) -> Tensor:
 SeLU: Final = primitive("SeLU", selu)
 
 
+@in_float32
 def _exponential_linear(x: Tensor, alpha: float, scale: float) -> Tensor:
     """Return x >= 0, and alpha * (exp(x / scale) - 1) below, where nothing overflows."""
     below = apply1(rules.expm1, div(apply1(rules.clip, x, None, 0.0), scale))
@@ -570,6 +578,7 @@ def _exponential_linear(x: Tensor, alpha: float, scale: float) -> Tensor:
 
 
 @_documented(1.0, 0.7311)
+@in_float32
 def silu(input: Tensor) -> Tensor:
     """Return x * sigmoid(x) for each element x, also called swish."""
     x = as_float(input)
@@ -577,6 +586,7 @@ def silu(input: Tensor) -> Tensor:
 
 
 @_documented(1.0, 0.8651)
+@in_float32
 def mish(x: Tensor) -> Tensor:
     """Return x * tanh(softplus(x)) for each element x."""
     values = as_float(x, "x")
@@ -587,6 +597,7 @@ Mish: Final = primitive("Mish", mish)
 
 
 @_documented(1.0, 0.5)
+@in_float32
 def softsign(x: Tensor) -> Tensor:
     """Return x / (1 + |x|) for each element x."""
     values = as_float(x, "x")
@@ -604,6 +615,7 @@ def logsigmoid(x: Tensor) -> Tensor:
 
 
 @_documented(1.0, 0.6667)
+@in_float32
 def hardsigmoid(input: Tensor) -> Tensor:
     """Return min(max(x / 6 + 0.5, 0), 1) for each element x."""
     x = as_float(input)
@@ -614,6 +626,7 @@ HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
 
 
 @_documented(1.0, 0.6667)
+@in_float32
 def hardswish(input: Tensor) -> Tensor:
     """Return x * hardsigmoid(x) for each element x."""
     x = as_float(input)

@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad` and `GradOperation`."""
 
 from collections.abc import Callable, Sequence
-from operator import add, attrgetter
+from operator import attrgetter
 from typing import (
     Any,
     Generic,
@@ -18,8 +18,15 @@ from typing import (
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
-from minispore.engine.dispatch import apply1, cast_to, dtype_of, rerecord_pullbacks, wrap
-from minispore.engine.dtypes import FLOAT
+from minispore.engine.dispatch import (
+    apply1,
+    cast_to,
+    dtype_of,
+    half_to_float32,
+    rerecord_pullbacks,
+    wrap,
+)
+from minispore.engine.dtypes import FLOAT, float16, float32
 from minispore.engine.graph import (
     Node,
     backward_pass,
@@ -93,7 +100,7 @@ def _backward_create_graph(
     def pullbacks(node: Node) -> Sequence[Callable[[Tensor], Tensor] | None]:
         return rerecord_pullbacks(node, seeds[0][1])
 
-    return backward_pass(seeds, inputs, first_number, pullbacks, arithmetic.add)
+    return backward_pass(seeds, inputs, first_number, pullbacks, _add_recorded)
 
 
 def _backward_arrays(
@@ -107,13 +114,25 @@ def _backward_arrays(
         if y._node is not None:
             seeds.append((y._node, seed._data))
             taken.add(id(seed._data))
-    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, add)
+    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, _add)
     result: dict[int, Tensor] = {}
     for number, gradient in gradients.items():
         identity = id(gradient)
         result[number] = wrap(ensure_owned(gradient, copy=identity in taken), outputs[0][1])
         taken.add(identity)
     return result
+
+
+def _add(x: Array, y: Array) -> Array:
+    """Return the sum of two gradients; of float16 in float32, until it is passed to an input."""
+    return (
+        namespace(x).astype(x, float32.numpy_dtype) if x.dtype == float16.numpy_dtype else x
+    ) + y
+
+
+def _add_recorded(x: Tensor, y: Tensor) -> Tensor:
+    """Return the sum of two recorded gradients, in the same way."""
+    return arithmetic.add(half_to_float32(x), y)
 
 
 def _constant(x: Array, value: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
@@ -256,13 +275,16 @@ def compute_gradients(
 def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient by an input as its hooks return it, which are the rule of its node.
 
-    The gradient by integers is one of integers, although pullbacks may multiply by floats.
+    It has the type of the input: several gradients in float16 are added up in float32, and
+    pullbacks may multiply integers by floats.
     """
+    dtype = dtype_of(x)
+    if dtype is float16:
+        gradient = cast_to(gradient, dtype)
     node = x._node
     if node is not None and node.rule is not None and not node.parents:
         _, (hooks,) = cast("tuple[object, tuple[Callable[[Tensor], Tensor]]]", node.rule(x))
         gradient = hooks(gradient)
-    dtype = dtype_of(x)
     return gradient if dtype.category == FLOAT else cast_to(gradient, dtype)
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
 from minispore.engine.dispatch import (
-    cast_to,
     check_category,
     dtype_of,
-    half_to_float32,
+    in_float32,
     shape_error,
     wrap,
 )
@@ -87,6 +86,7 @@ class ResizeNearestNeighbor(Primitive):
         return np.arange(new) * old // new
 
 
+@in_float32
 def interpolate(
     input: Tensor,
     size: int | Sequence[int] | None = None,
@@ -139,7 +139,7 @@ def interpolate(
     if (scale_factor is not None) != bool(recompute_scale_factor):
         must = "be True with 'scale_factor', and only then, as in MindSpore"
         raise value_error(recompute_scale_factor, "recompute_scale_factor", must)
-    x = half_to_float32(input)
+    x = input
     for axis, new in enumerate(_new_lengths(input.shape[2:], size, scale_factor), 2):
         old, places = input.shape[axis], np.arange(new)
         if not linear:
@@ -156,7 +156,7 @@ def interpolate(
         weight = wrap(to_device_of(share.astype(dtype_of(x).numpy_dtype), x._data), x)
         low, high = take_places(x, axis, before), take_places(x, axis, after)
         x = add(mul(low, sub(1, weight)), mul(high, weight))
-    return cast_to(x, dtype_of(input))
+    return x
 
 
 # The numbers of axes of the inputs of each mode.

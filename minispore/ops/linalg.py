@@ -18,6 +18,7 @@ from minispore.engine.dispatch import (
     check_shape,
     check_tensor,
     dtype_of,
+    in_float32,
     promote_operands,
     shape_error,
 )
@@ -190,6 +191,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
     return reshape(apply2(rules.matmul, rows, columns), (*x.shape[:-1], *others))
 
 
+@in_float32
 def einsum(equation: str | Tensor, *operands: Tensor | Sequence[object]) -> Tensor:
     """Return sums of products of elements, by the Einstein summation convention.
 
@@ -399,6 +401,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 ger = outer
 
 
+@in_float32
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -428,6 +431,7 @@ def addmm(
     return _weighted_sum(input, product, beta, alpha)
 
 
+@in_float32
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -457,6 +461,7 @@ def addmv(
     return _weighted_sum(input, product, beta, alpha)
 
 
+@in_float32
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:

@@ -18,7 +18,6 @@ from minispore.engine.array import (
 )
 from minispore.engine.dispatch import (
     apply1,
-    apply1_in_float32,
     apply2,
     as_float,
     broadcast_error,
@@ -28,6 +27,7 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     half_to_float32,
+    in_float32,
     promote_operands,
 )
 from minispore.engine.rules import arithmetic, elementwise, indexing
@@ -67,6 +67,7 @@ DivergenceReduction: TypeAlias = Literal["mean", "sum", "none", "batchmean"]
 DIVERGENCE_REDUCTIONS = (*REDUCTIONS, "batchmean")
 
 
+@in_float32
 def mse_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """Return the squared difference of `input` and `target`, averaged by default.
 
@@ -90,6 +91,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Te
     return apply_reduction(apply1(elementwise.square, as_float(x)), reduction)
 
 
+@in_float32
 def l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """Return the absolute difference of `input` and `target`, averaged by default.
 
@@ -202,6 +204,7 @@ def cross_entropy(
     return from_logits(input, target, options)
 
 
+@in_float32
 def softmax_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Return −Σ targets · log_softmax(logits) over the last axis.
 
@@ -224,9 +227,7 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     if x.shape != y.shape or x.ndim == 0:
         raise _shapes_differ(x, y, "logits", "targets")
     check_nonempty(x.shape, -1)
-    return cast_to(
-        apply2(softmax_cross_entropy_rule, half_to_float32(x), half_to_float32(y)), dtype_of(x)
-    )
+    return apply2(softmax_cross_entropy_rule, x, y)
 
 
 def nll_loss(
@@ -271,7 +272,9 @@ def nll_loss(
     axis = _axis_of_classes(x, target, options)
     if target.shape == x.shape:
         raise _shape_error(x, target, options)
-    return _loss_of_labels(_classes_last(x, axis), target, options, _nll, _nll_of_probabilities)
+    rows = _classes_last(half_to_float32(x), axis)
+    losses = _loss_of_labels(rows, target, options, _nll, _nll_of_probabilities)
+    return cast_to(losses, dtype_of(x))
 
 
 def check_settings(options: ClassificationLossOptions) -> None:
@@ -290,14 +293,15 @@ def from_logits(logits: Tensor, labels: Tensor, options: ClassificationLossOptio
     x = as_float(logits, options.names[0])
     check_tensor(labels, options.names[1])
     axis = _axis_of_classes(x, labels, options)
-    rows = _classes_last(x, axis)
+    rows = _classes_last(half_to_float32(x), axis)
     if labels.shape == x.shape:
         _check_kind(labels, dtypes.FLOAT, "floats: the probabilities of the classes", options)
         targets = _weighted(_classes_last(labels, axis), rows, options)
         losses = apply_reduction(softmax_cross_entropy(rows, targets), options.reduction)
         return cast_to(losses, dtype_of(x))
     _check_kind(labels, dtypes.INTEGER, "integers: the classes", options)
-    return _loss_of_labels(rows, labels, options, _cross_entropy, softmax_cross_entropy)
+    losses = _loss_of_labels(rows, labels, options, _cross_entropy, softmax_cross_entropy)
+    return cast_to(losses, dtype_of(x))
 
 
 def _labels_in_range(labels: Array, classes: int, ignored: int | None) -> bool:
@@ -403,7 +407,7 @@ def _loss_of_labels(
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
-    return apply1_in_float32(cross_entropy_rule, logits, _index_of_labels(labels), reduction)
+    return apply1(cross_entropy_rule, logits, _index_of_labels(labels), reduction)
 
 
 def _nll(x: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
@@ -451,6 +455,7 @@ def _classes_last(x: Tensor, axis: int) -> Tensor:
     return permute(x, (0, *range(2, x.ndim), 1))
 
 
+@in_float32
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -544,6 +549,7 @@ def binary_cross_entropy(
     return binary_cross_entropy_as(logits, labels, weight, reduction)
 
 
+@in_float32
 def binary_cross_entropy_as(
     logits: Tensor, labels: Tensor, weight: Tensor | None, reduction: Reduction
 ) -> Tensor:
@@ -621,6 +627,7 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: DivergenceReduction = "mea
     return kl_div_as(logits, labels, reduction)
 
 
+@in_float32
 def kl_div_as(logits: Tensor, labels: Tensor, reduction: DivergenceReduction) -> Tensor:
     """Return `kl_div`; errors name that function, or the loss that calls this."""
     check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")

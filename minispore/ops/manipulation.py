@@ -21,6 +21,7 @@ from minispore.engine.dispatch import (
     cast_to,
     check_tensor,
     dtype_of,
+    in_float32,
     wrap,
 )
 from minispore.engine.rules import indexing
@@ -777,6 +778,7 @@ def _as_repeats(repeats: object) -> tuple[int, ...]:
     return counts
 
 
+@in_float32
 def pad(
     input_x: Tensor, padding: Sequence[int], mode: str = "constant", value: Number | None = None
 ) -> Tensor:

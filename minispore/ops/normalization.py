@@ -10,7 +10,6 @@ from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
     apply1,
-    apply1_in_float32,
     apply3,
     as_float,
     cast_to,
@@ -149,18 +148,19 @@ def layer_norm(
             f"are {lengths} and {x.shape}."
         )
     check_epsilon(eps, "eps")
-    y = standardize(x, x.ndim - len(lengths), eps)
+    wide = half_to_float32(x)
+    y = standardize(wide, x.ndim - len(lengths), eps)
     for name, value, apply in (("weight", weight, mul), ("bias", bias, add)):
         if value is None:
             continue
         check_shape(value, lengths, name)
-        y = apply(y, cast_to(value, dtype_of(x)))
-    return y
+        y = apply(y, cast_to(value, dtype_of(wide)))
+    return cast_to(y, dtype_of(x))
 
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
-    return apply1_in_float32(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
+    return apply1(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
 
 
 def check_epsilon(value: object, name: str) -> float:

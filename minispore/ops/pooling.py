@@ -11,11 +11,10 @@ from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.engine.dispatch import (
     apply1,
     as_float,
-    cast_to,
     check_numbers,
     check_tensor,
     dtype_of,
-    half_to_float32,
+    in_float32,
     shape_error,
     wrap,
 )
@@ -199,6 +198,7 @@ def resolve_geometry(
     return rows, columns
 
 
+@in_float32
 def max_pool(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the maximum of each window: first over its rows, then over their maxima."""
     y = apply1(unfold.max_over_window, _windows_of_columns(x, rows, columns), COLUMNS + 1)
@@ -230,6 +230,7 @@ def _windows_of_columns(x: Tensor, rows: WindowGeometry, columns: WindowGeometry
     return unfold_axis(y, COLUMNS, columns)
 
 
+@in_float32
 def avg_pool(
     x: Tensor,
     rows: WindowGeometry,
@@ -241,17 +242,17 @@ def avg_pool(
     """Return the sum of each window divided by `divisor`, or by its number of elements if 0."""
     height, width = x.shape[2:]
     high, wide = resolve_geometry(x, rows, columns, ceil_mode)
-    y = pad_spatial(nchw_to_hcwn(half_to_float32(x)), high, wide)
+    y = pad_spatial(nchw_to_hcwn(x), high, wide)
     y = apply1(reduction.sum, unfold_axis(y, COLUMNS, wide), COLUMNS + 1, False)
     y = apply1(reduction.sum, unfold_axis(y, ROWS, high), ROWS + 1, False)
     if divisor:
-        return cast_to(hcwn_to_nchw(div(y, divisor)), dtype_of(x))
+        return hcwn_to_nchw(div(y, divisor))
     xp = device_namespace(x._data)
     below, after = (rows.pad_after, columns.pad_after) if count_include_pad else (None, None)
     down = _counts(xp, high, height, below, y._data.dtype)
     right = _counts(xp, wide, width, after, y._data.dtype)
     counts = _along(xp, down, ROWS) * _along(xp, right, COLUMNS)
-    return cast_to(hcwn_to_nchw(div(y, wrap(counts, x))), dtype_of(x))
+    return hcwn_to_nchw(div(y, wrap(counts, x)))
 
 
 def _counts(

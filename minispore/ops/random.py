@@ -15,6 +15,7 @@ from minispore.engine.dispatch import (
     check_numbers,
     check_tensor,
     dtype_of,
+    in_float32,
     wrap,
 )
 from minispore.engine.dtypes import DType, DTypeLike
@@ -339,6 +340,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     return apply_dropout_mask(input, 1 - p, "dropout", "input", axes=2)
 
 
+@in_float32
 def apply_dropout_mask(
     x: Tensor, keep_prob: float, stream: str, name: str, axes: int | None = None
 ) -> Tensor:

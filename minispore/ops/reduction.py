@@ -13,7 +13,6 @@ from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
     Number,
     apply1,
-    apply1_in_float32,
     as_float,
     broadcast_error,
     cast_to,
@@ -22,6 +21,7 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     half_to_float32,
+    in_float32,
     wrap,
 )
 from minispore.engine.rules import Unary, elementwise
@@ -347,7 +347,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     x = as_float(input)
     check_bool(keepdim, "keepdim")
     axes = _axes_with_elements(x, dim, "dim")
-    return apply1_in_float32(rules.logsumexp, x, axes, keepdim)
+    return apply1(rules.logsumexp, x, axes, keepdim)
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -404,7 +404,7 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
 def _apply_along_axis(rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int) -> Tensor:
     place = normalize_axis_index(axis, x.ndim, "axis")
     check_nonempty(x.shape, place)
-    return apply1_in_float32(rule, x, place)
+    return apply1(rule, x, place)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -538,7 +538,8 @@ def prod(
     check_tensor(input)
     check_bool(keep_dims, "keep_dims")
     named = normalize_axis_tuple(axis, input.ndim)
-    x = _as_factors(input, dtype)
+    given = _as_factors(input, dtype)
+    x = half_to_float32(given)
     axes = range(x.ndim) if named is None else (named,) if isinstance(named, int) else named
     others = [i for i in range(x.ndim) if i not in axes]
     lengths = [x.shape[i] for i in others]
@@ -554,7 +555,7 @@ def prod(
         factors = concat([pairs, odd]) if odd.shape[0] else pairs
     if keep_dims:
         lengths = [1 if i in axes else n for i, n in enumerate(x.shape)]
-    return reshape(factors, lengths)
+    return cast_to(reshape(factors, lengths), dtype_of(given))
 
 
 def _as_factors(x: Tensor, dtype: dtypes.DTypeLike | None) -> Tensor:
@@ -620,9 +621,7 @@ def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tenso
     place = normalize_axis_index(axis, x.ndim, "axis")
     result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype)
     # numpy adds small integers up in a type of its own choice.
-    return cast_to(
-        apply1(rules.cumsum, half_to_float32(cast_to(x, result_type)), place), result_type
-    )
+    return cast_to(apply1(rules.cumsum, cast_to(x, result_type), place), result_type)
 
 
 def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> Tensor:
@@ -764,6 +763,7 @@ def _argsort(x: Tensor, axis: int, descending: bool) -> Tensor:
     return wrap(xp.astype(order, dtypes.int32.numpy_dtype), x)
 
 
+@in_float32
 def var(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> Tensor:
     """Return the variance over axes: the mean square of the distance from the mean.
 
@@ -787,9 +787,10 @@ def var(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool =
 
     Source: MindSpore's `mindspore.ops.var`.
     """
-    return cast_to(_variance(input, axis, ddof, keepdims), dtype_of(input))
+    return _variance(input, axis, ddof, keepdims)
 
 
+@in_float32
 def std(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> Tensor:
     """Return the standard deviation over axes; its derivative where it is 0 is 0.
 
@@ -812,7 +813,7 @@ def std(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool =
 
     Source: MindSpore's `mindspore.ops.std`.
     """
-    return cast_to(_root(_variance(input, axis, ddof, keepdims), 2), dtype_of(input))
+    return _root(_variance(input, axis, ddof, keepdims), 2)
 
 
 def norm(
@@ -858,14 +859,12 @@ def norm(
         x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype)))
     axes = _axes_of_norm(dim, x.ndim, ord)
     if ord is None or len(axes) == 2:
-        value = _matrix_norm(half_to_float32(x), axes, "fro" if ord is None else ord, keepdim)
-    elif isinstance(ord, str):
+        return _matrix_norm(x, axes, "fro" if ord is None else ord, keepdim)
+    if isinstance(ord, str):
         raise TypeError(
             f"For 'norm', the argument 'ord' must be a number for vectors, but got {ord!r}."
         )
-    else:
-        value = _vector_norm(half_to_float32(x), axes, ord, keepdim)
-    return cast_to(value, dtype_of(x))
+    return _vector_norm(x, axes, ord, keepdim)
 
 
 def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool) -> Tensor:
@@ -873,7 +872,6 @@ def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool) -> Tensor:
     axes = normalize_axis_tuple(axis, x.ndim)
     check_type(ddof, (int, bool), "ddof")
     check_bool(keepdims, "keepdims")
-    x = half_to_float32(x)
     squares = apply1(elementwise.square, sub(x, apply1(rules.mean, x, axes, True)))
     value = apply1(rules.mean, squares, axes, keepdims)
     if not ddof:
@@ -900,6 +898,7 @@ def _axes_of_norm(dim: object, ndim: int, ord: object) -> tuple[int, ...]:
     return axes
 
 
+@in_float32
 def _vector_norm(x: Tensor, axes: tuple[int, ...], ord: float, keepdim: bool) -> Tensor:
     if ord in (inf, -inf):
         check_nonempty(x.shape, axes)
@@ -912,6 +911,7 @@ def _vector_norm(x: Tensor, axes: tuple[int, ...], ord: float, keepdim: bool) ->
     return total if ord == 1 else _root(total, ord)
 
 
+@in_float32
 def _matrix_norm(x: Tensor, axes: tuple[int, ...], ord: float | str, keepdim: bool) -> Tensor:
     if ord in (2, -2, "nuc"):
         raise ValueError(
@@ -1151,12 +1151,12 @@ class L2Normalize(Primitive):
         check_type(epsilon, (int, float), "epsilon")
         self.epsilon = epsilon
 
+    @in_float32
     def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
         x = as_float(input_x, "input_x")
-        wide = half_to_float32(x)
-        squares = sum(apply1(elementwise.square, wide), self.axis, True)
-        return cast_to(div(wide, sqrt(maximum(squares, self.epsilon))), dtype_of(x))
+        squares = sum(apply1(elementwise.square, x), self.axis, True)
+        return div(x, sqrt(maximum(squares, self.epsilon)))
 
 
 class Softmax(Primitive):

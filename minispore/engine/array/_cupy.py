@@ -68,6 +68,9 @@ def scatter_add(
         # CUDA has no atomic addition of int64, but of uint64, whose sums have the same bits.
         wide = scatter_add(values.astype(np.uint64), index=index, shape=shape)
         return wide.astype(values.dtype)
+    if values.dtype.char == "e" and not _numpy.is_basic(index):
+        wide = scatter_add(values.astype(np.float32), index=index, shape=shape)
+        return wide.astype(np.float16)
     out: AnyArray = _cupy.zeros(shape, values.dtype)
     if _numpy.is_basic(index):
         assign(out, index, values)

@@ -152,6 +152,10 @@ def scatter_add(
     values: HostArray, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> HostArray:
     """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
+    if values.dtype.char == "e" and not is_basic(index):
+        # A sum of ones in float16 stops at 2048.
+        wide = scatter_add(values.astype(np.float32), index=index, shape=shape)
+        return wide.astype(np.float16)
     out = np.zeros(shape, values.dtype)
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.

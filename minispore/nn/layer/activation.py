@@ -259,7 +259,7 @@ class Tanhshrink(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         """Return x − tanh(x), with the shape of `x`."""
-        return x - ops.tanh(x)
+        return ops.tanhshrink(x)
 
 
 @check_arguments

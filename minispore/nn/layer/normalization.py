@@ -8,7 +8,7 @@ from minispore.common.dtype import DType, float32
 from minispore.common.initializer import Initializer
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import as_float, check_tensor
+from minispore.engine.dispatch import as_float, check_tensor, half_to_float32, in_float32
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
 from minispore.ops.manipulation import normalize_axis_index
@@ -237,7 +237,7 @@ class LayerNorm(Cell):
                 f"For 'LayerNorm', the lengths of 'input_x' from axis {params_axis} must be "
                 f"{self.gamma.shape}, but its shape is {input_x.shape}."
             )
-        y = standardize(values, norm_axis, self.epsilon)
+        y = standardize(half_to_float32(values), norm_axis, self.epsilon)
         return ops.cast(y * self.gamma + self.beta, values.dtype)
 
     def extend_repr(self) -> str:
@@ -318,11 +318,16 @@ class GroupNorm(Cell):
                 f"For 'GroupNorm', 'x' must have {self.num_channels} channels, but its shape is "
                 f"{x.shape}."
             )
-        groups = x.reshape((x.shape[0], self.num_groups, -1)) if 0 not in x.shape else x
-        y = standardize(as_float(groups, "x"), 2, self.eps).reshape(x.shape)
-        by_channel = (self.num_channels, *(1,) * (x.ndim - 2))
-        return y * self.gamma.reshape(by_channel) + self.beta.reshape(by_channel)
+        return _group_norm(as_float(x, "x"), self.gamma, self.beta, self.num_groups, self.eps)
 
     def extend_repr(self) -> str:
         """Return the arguments for `repr`."""
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+@in_float32
+def _group_norm(x: Tensor, gamma: Tensor, beta: Tensor, groups: int, eps: float) -> Tensor:
+    grouped = x.reshape((x.shape[0], groups, -1)) if 0 not in x.shape else x
+    y = standardize(grouped, 2, eps).reshape(x.shape)
+    by_channel = (*gamma.shape, *(1,) * (x.ndim - 2))
+    return y * gamma.reshape(by_channel) + beta.reshape(by_channel)

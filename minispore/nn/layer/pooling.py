@@ -5,7 +5,7 @@ from typing import cast
 
 from minispore import ops
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor
+from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor, in_float32
 from minispore.engine.rules import unfold
 from minispore.nn.cell import Cell
 from minispore.ops._windows import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
@@ -368,6 +368,7 @@ class _AdaptivePool2d(Cell):
     def _reduce(self, window: Tensor, axis: int) -> Tensor:
         raise NotImplementedError
 
+    @in_float32
     def construct(self, input: Tensor) -> Tensor:
         """Apply the layer.
 

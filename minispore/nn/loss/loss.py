@@ -5,7 +5,7 @@ from typing import cast
 
 from minispore import ops
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import check_tensor, half_to_float32
+from minispore.engine.dispatch import check_tensor, in_float32
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
 from minispore.ops.losses import (
@@ -96,6 +96,7 @@ class MSELoss(LossBase):
     Source: MindSpore's `mindspore.nn.MSELoss`.
     """
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return self.get_loss(ops.square(self._difference(logits, labels)))
@@ -118,6 +119,7 @@ class L1Loss(LossBase):
     Source: MindSpore's `mindspore.nn.L1Loss`.
     """
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return self.get_loss(ops.abs(self._difference(logits, labels)))
@@ -148,6 +150,7 @@ class SmoothL1Loss(LossBase):
         super().__init__(reduction)
         self.beta: float = check_positive(beta, "beta")
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         d = ops.abs(self._difference(logits, labels))
@@ -178,6 +181,7 @@ class HuberLoss(LossBase):
         super().__init__(reduction)
         self.delta: float = check_positive(delta, "delta")
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         d = ops.abs(self._difference(logits, labels))
@@ -199,6 +203,7 @@ class RMSELoss(LossBase):
     def __init__(self) -> None:
         super().__init__()
 
+    @in_float32
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return ops.sqrt(self.get_loss(ops.square(self._difference(logits, label))))
@@ -221,6 +226,7 @@ class MAELoss(LossBase):
     Source: MindSpore's `mindspore.nn.MAELoss`.
     """
 
+    @in_float32
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return self.get_loss(ops.abs(self._difference(logits, label)))
@@ -288,6 +294,7 @@ class HingeEmbeddingLoss(LossBase):
         super().__init__(reduction)
         self.margin: float = check_number(margin, "margin")
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss; elements with the label 0 do not count."""
         self._check(logits, labels)
@@ -322,6 +329,7 @@ class CosineEmbeddingLoss(LossBase):
         check_type(margin, float, "margin")
         self.margin: float = check_number(margin, "margin", low=-1.0, high=1.0)
 
+    @in_float32
     def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
 
@@ -374,6 +382,7 @@ class MarginRankingLoss(LossBase):
         super().__init__(reduction)
         self.margin: float = check_number(margin, "margin")
 
+    @in_float32
     def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """Return the loss.
 
@@ -414,6 +423,7 @@ class SoftMarginLoss(LossBase):
     Source: MindSpore's `mindspore.nn.SoftMarginLoss`.
     """
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss, with the shape of `logits` unless it is reduced."""
         self._check(logits, labels)
@@ -551,6 +561,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         super().__init__(reduction)
         self.sparse: bool = check_type(sparse, bool, "sparse")
 
+    @in_float32
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
 
@@ -579,7 +590,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         if self.sparse:
             names = ("logits", "labels")
             options = ClassificationLossOptions(names, None, None, self.reduction, 0.0)
-            return from_logits(half_to_float32(logits), labels, options)
+            return from_logits(logits, labels, options)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from minispore import ops
-from minispore.common.dtype import DType, float32, int32
+from minispore.common.dtype import DType, float16, float32, int32
 from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
 from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import (
@@ -21,7 +21,7 @@ from minispore.engine.array import (
     is_host,
     to_host,
 )
-from minispore.engine.dispatch import writable
+from minispore.engine.dispatch import half_to_float32, writable
 from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
@@ -161,6 +161,10 @@ class Optimizer(Cell):
             data = writable(parameter)
             xp = device_namespace(data)
             arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
+            if parameter.dtype is float16:
+                # Like the state, in float32: squares of gradients are 0 in float16.
+                arrays[:2] = [xp.astype(x, float32.numpy_dtype) for x in arrays[:2]]
+            wide = arrays[0]
             if data.ndim == 0:
                 arrays = [xp.reshape(x, (1,)) for x in arrays]
             for rows, buffer, scratch in self._tiles.tiles_for(arrays[0]):
@@ -173,6 +177,8 @@ class Optimizer(Cell):
                 elif decays[i]:
                     g = xp.add(g, xp.multiply(w, decays[i], out=scratch), out=step)
                 self._update(xp, i, (w, g, step, scratch, *state), rates[i])
+            if wide is not data:
+                xp.copyto(data, wide)
         commit_numbers(self._advance, numbers)
         return self._done
 
@@ -297,9 +303,14 @@ class Optimizer(Cell):
         return _update_not_defined(self)
 
     def _new_state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
-        """Return new state: for each of `parameters` one of its shape, with equal elements."""
+        """Return new state: for each of `parameters` one of its shape, with equal elements.
+
+        It has the type of the parameter, except that it is float32 for float16.
+        """
         state = ParameterTuple(
-            parameter_from_memory(ops.full_like(parameter, value), f"{prefix}.{parameter.name}")
+            parameter_from_memory(
+                ops.full_like(half_to_float32(parameter), value), f"{prefix}.{parameter.name}"
+            )
             for parameter in self.parameters
         )
         self._states.append(state)
