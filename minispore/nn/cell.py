@@ -586,7 +586,7 @@ def _warn_of_unregistered(
 
 
 @contextmanager
-def evaluation_mode(cell: Cell, *, stays: bool) -> Generator[None, None, None]:
+def evaluation_mode(cell: Cell, *, stays: bool = False) -> Generator[None, None, None]:
     """Set evaluation mode for a `with` block, then the mode that each cell had before.
 
     Args:
