@@ -100,7 +100,7 @@ def test_metric_names_are_set_before_training(metrics: set[str], evaluated: bool
         (Model(ConstantLoss(), metrics=metrics, eval_network=Outputs()), []),
     ):
         spy = SpyCallback()
-        model.fit(1, Rows(4), Rows(4) if evaluated else None, 2, spy)
+        model.fit(2, Rows(4), Rows(4) if evaluated else None, 2, spy)
         names = spy.at("on_train_begin")[0]["metric_names"]
         assert names == ([*sorted(metrics), *more] if evaluated else [])
 
