@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from minispore import Tensor, nn
 from minispore.train import Accuracy, Loss, Metric, Model, RunContext
+from tests.helpers.callback_driver import stopping_at
 from tests.helpers.spy_callback import SpyCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows, X, Y, make
 
@@ -119,7 +120,7 @@ def test_metric_names_are_set_before_training(metrics: set[str], evaluated: bool
         (Model(ConstantLoss(), metrics=metrics, eval_network=Outputs()), []),
     ):
         spy = SpyCallback()
-        model.fit(1, Rows(4), Rows(4) if evaluated else None, 2, spy)
+        model.fit(2, Rows(4), Rows(4) if evaluated else None, 2, [spy, stopping_at(1)])
         names = spy.at("on_train_begin")[0]["metric_names"]
         assert names == ([*sorted(metrics), *more] if evaluated else [])
 
