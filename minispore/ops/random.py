@@ -17,12 +17,12 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     in_float32,
+    shape_error,
     wrap,
 )
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import Primitive
 from minispore.ops.creation import parse_shape, tensor_from_array
-from minispore.ops.pooling import check_images
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     as_items,
@@ -315,7 +315,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Return images with random channels zeroed, and the others divided by 1 − p.
 
     Args:
-        input: A tensor of floats, of the shape (n, channels, height, width).
+        input: A tensor of floats, of the shape (n, channels, height, width), or as in PyTorch
+            (n, channels, length).
         p: The probability with which a channel of an image is zeroed, in [0, 1].
         training: Whether to drop channels; if not, `input` is returned.
 
@@ -324,7 +325,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
     Raises:
         TypeError: In training, `input` does not hold floats.
-        ValueError: `input` has not four axes, or `p` is out of range.
+        ValueError: In training, `input` has not three or four axes; or `p` is out of range.
 
     Examples:
         >>> from minispore import ops
@@ -334,10 +335,14 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.dropout2d`.
     """
-    check_images(input, "input")
+    check_tensor(input)
     check_number(p, "p", low=0.0, high=1.0)
     check_bool(training, "training")
-    if not training or p == 0:
+    if not training:
+        return input
+    if input.ndim not in {3, 4}:
+        raise shape_error(input, "input", "have 3 or 4 axes")
+    if p == 0:
         return input
     return apply_dropout_mask(input, 1 - p, "dropout", "input", axes=2)
 

@@ -219,7 +219,7 @@ class Dropout2d(Cell):
 
         Raises:
             TypeError: `x` is not a tensor or, in training, not of a float dtype.
-            ValueError: In training, `x` has not four axes.
+            ValueError: In training, `x` has not three or four axes.
         """
         check_tensor(x, "x")
         return ops.dropout2d(x, self.p) if self.training else x

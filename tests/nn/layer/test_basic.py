@@ -80,18 +80,23 @@ def test_dropout_drops_elements_independently(p: float, older_form: bool, seed: 
     assert layer.set_train(False)(x) is x
 
 
-@given(st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0]), seeds)
-def test_dropout2d_drops_channels_independently(p: float, seed: int) -> None:
+@given(st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0]), seeds, st.sampled_from([(6,), (2, 3)]))
+def test_dropout2d_drops_channels_independently(
+    p: float, seed: int, shape: tuple[int, ...]
+) -> None:
     set_seed(seed)
-    y = nn.Dropout2d(p).set_train()(ops.ones((50, 40, 2, 3))).asnumpy()
+    y = nn.Dropout2d(p).set_train()(ops.ones((50, 40, *shape))).asnumpy().reshape(50, 40, 2, 3)
     assert (y == y[:, :, :1, :1]).all()
     dropped = y[:, :, 0, 0] == 0
     assert set(np.unique(y[y != 0]).tolist()) <= {np.float32(1 / (1 - min(p, 0.9)))}
     assert_frequency(dropped, p)
     assert_frequency(dropped[::2] & dropped[1::2], p**2)
     assert_frequency(dropped[:, ::2] & dropped[:, 1::2], p**2)
-    x = ops.ones((2, 3, 1, 1))
+    x = ops.ones((2, 3, *shape))
     assert nn.Dropout2d(p).set_train(False)(x) is x
+    assert ops.dropout2d(x[0, 0], p, training=False).tolist() == x[0, 0].tolist()
+    with pytest.raises(ValueError, match="^For 'dropout2d', the argument 'input' must have 3 or 4"):
+        ops.dropout2d(x.reshape(2, -1), p)
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "symmetric"])
