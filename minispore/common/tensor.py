@@ -1127,7 +1127,8 @@ class Tensor(Variable):
         if not callable(hook):
             raise type_error(hook, "hook", "be callable")
         node = self._node
-        owner = getattr(node and node.rule, "__self__", None)
+        rule = getattr(node, "rule", None)
+        owner = getattr(getattr(rule, "__wrapped__", rule), "__self__", None)
         if not isinstance(owner, _GradientHooks):
             owner = _GradientHooks(self)
             if node is not None and not node.parents:

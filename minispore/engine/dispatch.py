@@ -290,6 +290,7 @@ def _checked(
     """Return a user's rule, with errors unless it returns a value and a pullback per operand."""
     name = getattr(rule, "__name__", type(rule).__name__)
 
+    @wraps(rule)
     def checked(*arrays: Array) -> tuple[Array, Sequence[OptionalPullback]]:
         returned = rule(*arrays)
         items = as_items(returned)

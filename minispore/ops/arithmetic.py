@@ -22,11 +22,9 @@ from minispore.engine.dispatch import (
     apply_nondifferentiable,
     array_from_values,
     as_float,
-    cast_to,
     check_numbers,
     check_tensor,
     dtype_of,
-    half_to_float32,
     promote_operands,
     wrap,
 )
@@ -348,8 +346,7 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
         if is_host(x._data):
             host_check(_check_no_infinite_power, x._data, y._data)
         return power
-    power = apply2(rules.pow, half_to_float32(x), half_to_float32(y))
-    return cast_to(power, dtype_of(x))
+    return apply2(rules.pow, x, y)
 
 
 Pow: Final = primitive("Pow", pow)

@@ -4,6 +4,8 @@ A module of `minispore.ops` declares an operation: its `__all__` lists the funct
 other names and its 1.x primitive.
 """
 
+from inspect import unwrap as _unwrap
+
 from minispore.common.tensor import Tensor as _Tensor
 from minispore.engine.dispatch import apply_rule as apply_rule  # noqa: PLC0414
 from minispore.ops.arithmetic import *  # noqa: F403
@@ -34,4 +36,4 @@ globals()["__all__"] = _NAMES
 
 # The operations are below Tensor, which annotates them: tools evaluate the annotations.
 for _name in _NAMES:
-    getattr(globals()[_name], "__globals__", {}).setdefault("Tensor", _Tensor)
+    getattr(_unwrap(globals()[_name]), "__globals__", {}).setdefault("Tensor", _Tensor)

@@ -76,6 +76,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.filterwarnings("ignore:For 'SummaryRecord', the 'max_file_size' should be greater")
+@pytest.mark.filterwarnings("ignore:.*whether smaller or greater is better is not known")
 @pytest.mark.parametrize(("make", "name"), CASES)
 def test_accepted_setting_can_be_read(make: Made, name: str) -> None:
     for value in VALUES:

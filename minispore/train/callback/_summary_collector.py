@@ -219,10 +219,9 @@ class SummaryCollector(Callback):
             ValueError: An entry is missing or has the wrong type.
         """
         files = read_dict_field(state, "landscape_files", str)
-        if "step" in state:  # an earlier version has saved none
-            step, names = read_field(state, "step", int), read_list_field(state, "names", str)
-            if self._open().restart(step, names):
-                self._untraced = False
+        step, names = read_field(state, "step", int), read_list_field(state, "names", str)
+        if self._open().restart(step, names):
+            self._untraced = False
         if self._landscape is not None:
             self._landscape.files = files
 
