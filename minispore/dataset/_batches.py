@@ -222,7 +222,7 @@ def _filling(value: object, rows: Array, column: str) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):
             filling = given.astype(rows.dtype)
         rounded = rows.dtype.kind == "f" and bool(np.isfinite(filling) or not np.isfinite(given))
-        if rounded or filling == given:
+        if rounded or filling == np.trunc(given):  # fractions are cut
             return filling
     raise RuntimeError(
         f"For 'pad_info', the value of the column {column!r} must be one that {rows.dtype} can "
