@@ -12,6 +12,7 @@ def register() -> None:
 
     Examples:
         >>> from hypothesis import find
+        >>> register()
         >>> find(st.from_type(Tensor), lambda tensor: tensor.ndim == 1 and tensor.size > 0)
         Tensor(shape=[1], dtype=Bool, value= [False])
     """

@@ -288,5 +288,6 @@ def test_only_numeric_results_are_written(tmp_path: Path, result: object, writte
 
 def test_state_ignores_files_without_landscape(tmp_path: Path) -> None:
     collector = SummaryCollector(str(tmp_path))
-    collector.load_state_dict({"landscape_files": {"1": "net-1_2.ckpt"}})  # an earlier version's
+    state = collector.state_dict() | {"landscape_files": {"1": "net-1_2.ckpt"}}
+    collector.load_state_dict(state)
     assert collector.state_dict() == {"landscape_files": {}, "step": 0, "names": []}
