@@ -317,6 +317,7 @@ class GeneratorDataset(MappableDataset):
 
 def _columns(data: object) -> tuple[tuple[Array | TextColumn, ...], tuple[str, ...]]:
     """Return the arrays in the argument `data`, and their default names."""
+    _refuse_table(data)
     check_type(data, (list, tuple, dict, np.ndarray), "data")
     keys: tuple[str, ...] = ()
     columns = as_tuple(data)
@@ -336,6 +337,16 @@ def _columns(data: object) -> tuple[tuple[Array | TextColumn, ...], tuple[str, .
             f"length, but got {lengths}."
         )
     return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
+
+
+def _refuse_table(data: object) -> None:
+    if hasattr(data, "__array__") and not isinstance(data, np.ndarray):
+        # One of pandas, for example, whose repr is long.
+        convert = "dict(data)" if hasattr(data, "columns") else "numpy.asarray(data)"
+        raise TypeError(
+            "For 'NumpySlicesDataset', the argument 'data' must be a list, tuple, dict or array, "
+            f"such as {convert} of this {type(data).__name__}."
+        )
 
 
 def _as_column(values: object, subject: str) -> Array | TextColumn:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
 import minispore.dataset as ds
 from minispore import Tensor
@@ -292,6 +293,34 @@ def test_dictionaries_are_rows_by_column_name() -> None:
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
+
+
+class Column:
+    """A column of a table, as pandas has them."""
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.float64]:
+        return np.zeros(99)
+
+    def __repr__(self) -> str:
+        return "0    0.0\n" * 99
+
+
+class Table(Column):
+    """A table."""
+
+    columns = ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (Table(), r"such as dict\(data\) of this Table\."),
+        (Column(), r"such as numpy\.asarray\(data\) of this Column\."),
+    ],
+)
+def test_error_for_a_table_says_how_it_is_converted(table: Column, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        ds.NumpySlicesDataset(table)  # type: ignore[arg-type]
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6), size=st.integers(1, 6))
