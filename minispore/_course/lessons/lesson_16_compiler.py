@@ -235,7 +235,7 @@ LESSON = Lesson(
             ),
             Property(
                 "The size is the end of the last byte, rounded up to a multiple of ALIGNMENT.",
-                cases(), _returns_the_size,
+                cases(outside=True), _returns_the_size,
             ),
         ),
         bugs=(
