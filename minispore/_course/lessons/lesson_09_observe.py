@@ -35,8 +35,13 @@ def _records(summary: Callable[[Sequence[float]], float]) -> Callable[[ModuleTyp
 
 
 def _records_results(work: ModuleType, run: GivenRun) -> None:
-    log = work.RunLog()
-    run.train(log)
+    log, seen = work.RunLog(), list[object]()
+
+    def see(run_context: RunContext) -> None:
+        seen.append(dict(run_context.original_args().metrics))
+
+    run.train(log, Act("on_eval_end", 1, see))
+    expect("`metrics` after your on_eval_end", seen, [{"accuracy": run.accuracies[0]}])
     expect("`results`", log.results, [{"accuracy": accuracy} for accuracy in run.accuracies])
 
 

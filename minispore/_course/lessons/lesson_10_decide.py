@@ -1,6 +1,7 @@
 """Lesson 10: early stopping is a stop request to the training loop."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from types import ModuleType
 
 from hypothesis import strategies as st
@@ -39,6 +40,15 @@ class Case:
 def cases(runs: st.SearchStrategy[GivenRun]) -> st.SearchStrategy[Case]:
     """Generate runs with a patience."""
     return st.builds(Case, runs, st.none() | st.integers(1, 3))
+
+
+def _of_falls(falls: list[bool]) -> GivenRun:
+    """Return a run with a loss that falls in some epochs, each time below all before."""
+    levels = accumulate(falls, lambda level, fall: level - fall, initial=len(falls))
+    return GivenRun(tuple((float(level),) for level in levels))
+
+
+_FALLING = st.lists(st.booleans(), min_size=3, max_size=6).map(_of_falls)
 
 
 def _simulate(work: ModuleType, case: Case) -> tuple[int, list[RunContext], list[object]]:
@@ -114,7 +124,7 @@ LESSON = Lesson(
         properties=(
             Property(
                 "The run ends after `patience` consecutive epochs without a new lowest loss.",
-                cases(given_runs(epochs=7, steps=1)), _stops_at_the_right_epoch,
+                cases(given_runs(epochs=7, steps=1) | _FALLING), _stops_at_the_right_epoch,
             ),
             Property(
                 "The epoch after which the run is stopped is recorded as well.",
