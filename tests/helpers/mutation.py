@@ -1,7 +1,9 @@
 """Mutants of a program: each is one small change of its syntax tree, as a mistake would be."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 _BINARY: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -26,6 +28,7 @@ def mutants(source: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     tree = ast.parse(source)
     original = ast.unparse(tree)
     seen = {original}
+    counts = Counter[str]()
     for name in names:
         top = _definition(tree, name)
         for function in [node for node in ast.walk(top) if isinstance(node, ast.FunctionDef)]:
@@ -40,7 +43,10 @@ def mutants(source: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
                     _set(statement, field, position, old)
                     if text not in seen:
                         seen.add(text)
-                        yield f"{function.name}: {_short(old)} → {_short(new)}", text
+                        change = f"{function.name}: {_short(old)} → {_short(new)}"
+                        counts[change] += 1
+                        again = f" ({counts[change]})" if counts[change] > 1 else ""
+                        yield change + again, text
 
 
 def _short(node: ast.AST) -> str:
@@ -86,8 +92,9 @@ def _is_generic(node: ast.AST) -> bool:
 
 
 def _get(node: ast.AST, field: str, position: int | None) -> ast.AST:
-    value = getattr(node, field)
-    item: ast.AST = value if position is None else value[position]
+    value: object = getattr(node, field)
+    item = cast("list[object]", value)[position] if position is not None else value
+    assert isinstance(item, ast.AST)
     return item
 
 
@@ -99,12 +106,20 @@ def _set(node: ast.AST, field: str, position: int | None, new: ast.AST) -> None:
 
 
 def _replacements(node: ast.AST, local: Sequence[str]) -> Iterator[ast.AST]:
+    yield from _of_statement(node)
+    yield from _of_operator(node)
+    yield from _of_value(node, local)
+    if isinstance(node, ast.Call):
+        yield from _of_call(node)
+
+
+def _of_statement(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Expr(value=ast.Constant()):
             return
         case ast.Expr() | ast.Break() | ast.Continue() | ast.Assign() | ast.Raise() | ast.Delete():
             yield ast.Pass()
-        case ast.Return(value=value) if value is not None:
+        case ast.Return(value=ast.expr() as value):
             yield ast.Expr(value)
         case ast.AugAssign(target=target, op=op, value=value):
             yield ast.Pass()
@@ -115,6 +130,11 @@ def _replacements(node: ast.AST, local: Sequence[str]) -> Iterator[ast.AST]:
             yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse)
             yield ast.If(ast.Constant(True), body, orelse)
             yield ast.If(ast.Constant(False), body, orelse)
+        case _:
+            pass
+
+
+def _of_operator(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.BinOp(left=left, op=op, right=right):
             if type(op) in _BINARY:
@@ -137,6 +157,12 @@ def _replacements(node: ast.AST, local: Sequence[str]) -> Iterator[ast.AST]:
             yield body
             yield orelse
             yield ast.IfExp(test, orelse, body)
+        case _:
+            pass
+
+
+def _of_value(node: ast.AST, local: Sequence[str]) -> Iterator[ast.AST]:
+    match node:
         case ast.Constant(value=bool(value)):
             yield ast.Constant(not value)
         case ast.Constant(value=int(value) | float(value)):
@@ -145,18 +171,7 @@ def _replacements(node: ast.AST, local: Sequence[str]) -> Iterator[ast.AST]:
             others = [other for other in local if other != name]
             if others:
                 yield ast.Name(others[(local.index(name) + len(name)) % len(others)], ast.Load())
-        case ast.Call(func=func, args=args, keywords=keywords):
-            called = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
-            for i in range(len(args) - 1):
-                if called in ("max", "min"):
-                    break
-                swapped = [*args[:i], args[i + 1], args[i], *args[i + 2 :]]
-                yield ast.Call(func, swapped, keywords)
-            for i in range(len(keywords)):
-                yield ast.Call(func, args, keywords[:i] + keywords[i + 1 :])
-            if called in _COPIES and (args or isinstance(func, ast.Attribute)):
-                yield args[0] if args else func.value  # type: ignore[attr-defined]
-        case ast.Yield(value=value) if value is not None:
+        case ast.Yield(value=ast.expr() as value):
             yield value
         case ast.Slice(lower=lower, upper=upper, step=step):
             yield ast.Slice(None, upper, step)
@@ -165,3 +180,23 @@ def _replacements(node: ast.AST, local: Sequence[str]) -> Iterator[ast.AST]:
         case ast.List(elts=elts) | ast.Tuple(elts=elts) if len(elts) > 1:
             if isinstance(getattr(node, "ctx", None), ast.Load):
                 yield type(node)([*elts[1:], elts[0]], ast.Load())
+        case _:
+            pass
+
+
+def _of_call(node: ast.Call) -> Iterator[ast.AST]:
+    func, args, keywords = node.func, node.args, node.keywords
+    called = func.id if isinstance(func, ast.Name) else ""
+    if isinstance(func, ast.Attribute):
+        called = func.attr
+    if called not in ("max", "min"):
+        for i in range(len(args) - 1):
+            swapped = [*args[:i], args[i + 1], args[i], *args[i + 2 :]]
+            yield ast.Call(func, swapped, keywords)
+    for i in range(len(keywords)):
+        yield ast.Call(func, args, keywords[:i] + keywords[i + 1 :])
+    if called in _COPIES:
+        if args:
+            yield args[0]
+        elif isinstance(func, ast.Attribute):
+            yield func.value

@@ -79,7 +79,7 @@ class Case:
 
     def gradients(self) -> Floats:
         """Return the gradient with respect to x, by definition."""
-        return self.incoming() * np.array([_DERIVATIVES[self.name](x) for x in self.x])
+        return np.multiply(self.incoming(), [_DERIVATIVES[self.name](x) for x in self.x])
 
 
 def cases(*, name: str | None = None, later: bool = False) -> st.SearchStrategy[Case]:

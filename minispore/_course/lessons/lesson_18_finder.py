@@ -97,10 +97,8 @@ class Case:
 
 
 def _rate(model: Model) -> Parameter:
-    optimizer = model.train_network.optimizer
-    assert isinstance(optimizer, nn.Optimizer)
-    assert isinstance(optimizer.learning_rate, Parameter)
-    return optimizer.learning_rate
+    parameters = {param.name: param for param in model.train_network.get_parameters()}
+    return parameters["learning_rate"]
 
 
 def _squared_error(output: Tensor, label: Tensor) -> Tensor:
