@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minispore._course.feedback import WrongResult
+from minispore._course.feedback import WrongResult, format_value
 from minispore.utils.checks import is_sequence, is_tuple
 
 
@@ -63,6 +63,23 @@ def call_rule(work: ModuleType, name: str, x: object, *args: object) -> RuleResu
             f"the pullback of your {name} is {_kind(pullback)}, but a function was expected"
         )
     return RuleResult(value, pullback)
+
+
+def expect_unchanged(rule: str, *arrays: tuple[str, object, object]) -> None:
+    """Raise `WrongResult` if a rule has modified an array in place.
+
+    Args:
+        rule: The rule's name.
+        *arrays: For each array its name, the array after the calls, and its value before them.
+
+    Examples:
+        >>> expect_unchanged("relu", ("x", np.ones(1), np.zeros(1)))
+        Traceback (most recent call last):
+        minispore._course.feedback.WrongResult: your relu modified x in place, to [1.0]
+    """
+    for name, after, before in arrays:
+        if not np.array_equal(np.asarray(after), np.asarray(before)):
+            raise WrongResult(f"your {rule} modified {name} in place, to {format_value(after)}")
 
 
 def _items(value: object) -> list[object]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TypeAlias, cast
 
+import numpy as np
+import numpy.typing as npt
 from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
@@ -13,7 +15,8 @@ from minispore.engine.graph import Node
 
 # The operands of a node: the index of an earlier node, and the derivative.
 Operands: TypeAlias = tuple[tuple[int, int], ...]
-_Edge: TypeAlias = tuple[Node, Callable[[int], int]]
+_Vector: TypeAlias = npt.NDArray[np.int64]
+_Edge: TypeAlias = tuple[Node, Callable[[_Vector], _Vector]]
 
 _SUBJECT = "your backward_pass"
 
@@ -56,14 +59,15 @@ class Case:
                     "once"
                 )
             visited.add(index)
-            return [(nodes[i], _times(derivative)) for i, derivative in self.graph[index]]
+            return [(nodes[i], _pullback(derivative)) for i, derivative in self.graph[index]]
 
-        result = work.backward_pass([(nodes[i], gradient) for i, gradient in self.seeds], edges)
+        seeds = [(nodes[i], _vector(gradient)) for i, gradient in self.seeds]
+        result = work.backward_pass(seeds, edges)
         if not isinstance(result, dict):
             raise WrongResult(f"{_SUBJECT} returned {result!r}, but a dict was expected")
         gradients = cast("dict[int, object]", result)
         names = {number: f"n{index}" for index, number in enumerate(numbers)}
-        return {names.get(n, f"the number {n}"): gradients[n] for n in sorted(gradients)}
+        return {names.get(n, f"the number {n}"): _number(gradients[n]) for n in sorted(gradients)}
 
     def expected(self) -> dict[str, object]:
         """Return the same, computed naively: path by path."""
@@ -84,8 +88,30 @@ def _sum(operands: Operands) -> str:
     return " + ".join(f"{derivative}·n{i}" for i, derivative in operands)
 
 
-def _times(derivative: int) -> Callable[[int], int]:
-    return lambda gradient: derivative * gradient
+def _vector(number: int) -> _Vector:
+    """Return an array for a gradient: it has no truth value, and must not be modified."""
+    vector = np.array([number, -number])
+    vector.flags.writeable = False
+    return vector
+
+
+def _number(gradient: object) -> object:
+    """Return the number of which a gradient is the array; other values as they are."""
+    if not isinstance(gradient, np.ndarray):
+        return gradient
+    elements: list[object] = gradient.tolist()
+    number = elements[0] if elements else None
+    return number if isinstance(number, int) and elements == [number, -number] else elements
+
+
+def _pullback(derivative: int) -> Callable[[_Vector], _Vector]:
+    def pullback(gradient: _Vector) -> _Vector:
+        # As in some rules, the result may be the argument.
+        result = gradient if derivative == 1 else derivative * gradient
+        result.flags.writeable = False
+        return result
+
+    return pullback
 
 
 @st.composite
@@ -141,7 +167,9 @@ class Big:
 
 def _takes_linear_time(work: ModuleType, big: Big) -> None:
     first, last = big.ends()
-    one = _times(1)
+
+    def one(gradient: int) -> int:
+        return gradient
 
     def edges(node: Node) -> list[tuple[Node | None, Callable[[int], int]]]:
         return [(parent, one) for parent in node.parents]

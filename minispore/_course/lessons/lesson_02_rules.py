@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
-from minispore._course.rule_calls import call_rule
+from minispore._course.rule_calls import call_rule, expect_unchanged
 from minispore.common import Tensor
 
 _ELEMENTWISE = "minispore.engine.rules.elementwise"
 _NAMES = ("tanh", "sigmoid", "softplus")
 _TOLERANCE = 1e-9
+# Neither constant nor sorted.
+_WEIGHTS = 1.0, -2.0, 0.5
 
 # By definition; the numbers in the cases are small enough for these formulas.
 _VALUES: dict[str, Callable[[float], float]] = {
@@ -46,7 +48,7 @@ class Case:
     Attributes:
         name: The rule.
         x: The point.
-        gradient: The gradient of the value, the same number for all elements.
+        gradient: The gradient of the first element of the value.
         later: A second point, at which the rule is called afterwards.
     """
 
@@ -61,11 +63,15 @@ class Case:
 
     def with_gradient(self) -> str:
         """Format the case with the gradient that is passed to the pullback."""
-        return f"{self} and the gradient {self.array(self.gradient).tolist()}"
+        return f"{self} and the gradient {self.incoming().tolist()}"
 
-    def array(self, number: float | None = None) -> Floats:
-        """Return the point, or an array of its shape filled with one number."""
-        return np.array(self.x) if number is None else np.full(len(self.x), number)
+    def point(self) -> Floats:
+        """Return the point as an array."""
+        return np.array(self.x)
+
+    def incoming(self) -> Floats:
+        """Return the gradient of the value, which differs between the elements."""
+        return self.gradient * np.array(_WEIGHTS[: len(self.x)])
 
     def values(self) -> Floats:
         """Return the value at the point, by definition."""
@@ -73,7 +79,7 @@ class Case:
 
     def gradients(self) -> Floats:
         """Return the gradient with respect to x, by definition."""
-        return np.array([self.gradient * _DERIVATIVES[self.name](x) for x in self.x])
+        return np.multiply(self.incoming(), [_DERIVATIVES[self.name](x) for x in self.x])
 
 
 def cases(*, name: str | None = None, later: bool = False) -> st.SearchStrategy[Case]:
@@ -89,18 +95,18 @@ def cases(*, name: str | None = None, later: bool = False) -> st.SearchStrategy[
 
 
 def _value_is_correct(work: ModuleType, case: Case) -> None:
-    value = call_rule(work, case.name, case.array()).value
+    value = call_rule(work, case.name, case.point()).value
     expect(f"your {case.name}", value, case.values(), tolerance=_TOLERANCE)
 
 
 def _pullback_is_correct(work: ModuleType, case: Case) -> None:
-    pullback = call_rule(work, case.name, case.array()).pullback
-    gradient = pullback(case.array(case.gradient))
+    pullback = call_rule(work, case.name, case.point()).pullback
+    gradient = pullback(case.incoming())
     expect("your pullback", gradient, case.gradients(), tolerance=_TOLERANCE)
 
 
 def _does_not_overflow(work: ModuleType, case: Case) -> None:
-    x = case.array()
+    x = case.point()
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         value, pullback = call_rule(work, case.name, x)
         gradient = pullback(np.ones_like(x))
@@ -113,19 +119,29 @@ def _does_not_overflow(work: ModuleType, case: Case) -> None:
 
 
 def _pullback_keeps_its_values(work: ModuleType, case: Case) -> None:
-    x, y, g = case.array(), np.array(case.later), case.array(case.gradient)
-    first = call_rule(work, case.name, x).pullback
+    x, y, g = case.point(), np.array(case.later), case.incoming()
+    value, pullback = call_rule(work, case.name, x)
     call_rule(work, case.name, y).pullback(np.ones_like(y))
-    for subject in ("the first pullback", "the second call of the first pullback"):
-        expect(subject, first(g), case.gradients(), tolerance=_TOLERANCE)
-    for name, after, before in (("x", x, case.array()), ("the gradient", g, case.array(g[0]))):
-        if not np.array_equal(after, before):
-            raise WrongResult(f"your {case.name} modified {name} in place, to {after.tolist()}")
+    value_before = np.array(value)
+    first = pullback(g)
+    expect("the first pullback", first, case.gradients(), tolerance=_TOLERANCE)
+    first_before = np.array(first)
+    second = pullback(-g)
+    subject = "the second call of the first pullback"
+    expect(subject, second, -case.gradients(), tolerance=_TOLERANCE)
+    # Neither the arguments nor the results belong to the rule.
+    expect_unchanged(
+        case.name,
+        ("x", x, case.point()),
+        ("the gradient", g, case.incoming()),
+        ("the value", value, value_before),
+        ("the first result of its pullback", first, first_before),
+    )
 
 
 def _accepts_tensors(work: ModuleType, case: Case) -> None:
-    value, pullback = call_rule(work, case.name, Tensor(case.array()))
-    gradient = pullback(Tensor(case.array(case.gradient)))
+    value, pullback = call_rule(work, case.name, Tensor(case.point()))
+    gradient = pullback(Tensor(case.incoming()))
     for subject, result in (("the value", value), ("the result of the pullback", gradient)):
         if not isinstance(result, Tensor):
             raise WrongResult(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Contract, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
+from minispore._course.rule_calls import expect_unchanged
 from minispore.common import Tensor
 
 _SUBJECT = "your unbroadcast"
@@ -67,7 +68,9 @@ def cases(
 
 
 def _is_correct(work: ModuleType, case: Case) -> None:
-    _compare(work.unbroadcast(case.gradient(), case.shape), case)
+    g = case.gradient()
+    _compare(work.unbroadcast(g, case.shape), case)
+    expect_unchanged("unbroadcast", ("the gradient", g, case.gradient()))
 
 
 def _compare(result: object, case: Case) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minispore import ops
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
-from minispore._course.rule_calls import call_rule
+from minispore._course.rule_calls import call_rule, expect_unchanged
 from minispore.common import Tensor
 from minispore.engine.array import Array
 
@@ -116,10 +116,12 @@ def _value_is_correct(work: ModuleType, case: Case) -> None:
 
 
 def _pullback_is_correct(work: ModuleType, case: Case) -> None:
+    x, g = case.point(), case.gradient()
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        gradient = call_rule(work, _RULE, case.point(), case.axis).pullback(case.gradient())
+        gradient = call_rule(work, _RULE, x, case.axis).pullback(g)
     expected = case.along(_gradient, case.point(), case.gradient())
     expect("your pullback", gradient, expected, tolerance=_TOLERANCE)
+    expect_unchanged(_RULE, ("x", x, case.point()), ("the gradient", g, case.gradient()))
 
 
 def _directional_derivative(work: ModuleType, case: Case, x: Tensor, g: Tensor) -> Tensor:

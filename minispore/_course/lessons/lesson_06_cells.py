@@ -154,9 +154,12 @@ def _cells_are_correct(work: ModuleType, case: Case) -> None:
     cells = [objects[name] for name in sorted(case.excluded)]
     # Like most callers, without an argument that is not needed.
     arguments = {"cells": cells} if cells else {}
-    result = _root(objects).cells_and_names(**arguments, name_prefix=case.prefix)
     expected = [(path, _display_name(cell)) for path, cell in case.cell_paths()]
-    expect(f"your {_CELLS}", _as_pairs(_CELLS, result, objects), expected)
+    for subject in (f"your {_CELLS}", f"the second call of your {_CELLS}"):
+        result = _root(objects).cells_and_names(**arguments, name_prefix=case.prefix)
+        expect(subject, _as_pairs(_CELLS, result, objects), expected)
+    if len(cells) != len(case.excluded):
+        raise WrongResult(f"your {_CELLS} modified the list `cells`")
 
 
 def _parameters_are_correct(work: ModuleType, case: Case) -> None:

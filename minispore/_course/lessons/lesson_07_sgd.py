@@ -193,7 +193,11 @@ def _properties(*, ascends: bool = False, dampens_first: bool = False) -> tuple[
         ),
         Property(
             "The gradients are not modified.",
-            runs(steps=2, momentum=True, several=True), _gradients_are_unchanged,
+            runs(several=True)
+            | runs(steps=2, momentum=True, several=True)
+            | runs(steps=2, momentum=True, dampening=True)
+            | runs(steps=2, momentum=True, nesterov=True),
+            _gradients_are_unchanged,
         ),
     )  # fmt: skip
 

@@ -35,8 +35,13 @@ def _records(summary: Callable[[Sequence[float]], float]) -> Callable[[ModuleTyp
 
 
 def _records_results(work: ModuleType, run: GivenRun) -> None:
-    log = work.RunLog()
-    run.train(log)
+    log, seen = work.RunLog(), list[object]()
+
+    def see(run_context: RunContext) -> None:
+        seen.append(dict(run_context.original_args().metrics))
+
+    run.train(log, Act("on_eval_end", 1, see))
+    expect("`metrics` after your on_eval_end", seen, [{"accuracy": run.accuracies[0]}])
     expect("`results`", log.results, [{"accuracy": accuracy} for accuracy in run.accuracies])
 
 
@@ -81,9 +86,10 @@ def _has_no_side_effects(work: ModuleType, _: None) -> None:
     expect_invariants(work.RunLog, "reuse", "resume")
 
 
-def _properties(
+def properties_of_log(
     text: str = "the mean", summary: Callable[[Sequence[float]], float] = mean
 ) -> tuple[Property, ...]:
+    """Return the properties of what `RunLog` records, which later lessons keep."""
     return (
         Property(
             f"`losses` has, for each epoch, {text} of the losses of its steps; of several "
@@ -106,6 +112,14 @@ def _properties(
             "A second run with the same object begins with empty lists.",
             given_runs(evaluates=True), _forgets_earlier_runs, examples=20,
         ),
+    )  # fmt: skip
+
+
+def _properties(
+    text: str = "the mean", summary: Callable[[Sequence[float]], float] = mean
+) -> tuple[Property, ...]:
+    return (
+        *properties_of_log(text, summary),
         Property(
             "The callback has no side effects: check_callback finds no violated invariant "
             "(except those about resuming and reuse).",

@@ -1,6 +1,7 @@
 """Lesson 10: early stopping is a stop request to the training loop."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from types import ModuleType
 
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect_text
 from minispore._course.given_run import Act, GivenRun, expect_invariants, given_runs
-from minispore._course.lessons.lesson_09_observe import expect_losses
+from minispore._course.lessons.lesson_09_observe import expect_losses, properties_of_log
 from minispore.train import RunContext
 
 NAN = float("nan")
@@ -39,6 +40,15 @@ class Case:
 def cases(runs: st.SearchStrategy[GivenRun]) -> st.SearchStrategy[Case]:
     """Generate runs with a patience."""
     return st.builds(Case, runs, st.none() | st.integers(1, 3))
+
+
+def _of_falls(falls: list[bool]) -> GivenRun:
+    """Return a run with a loss that falls in some epochs, each time below all before."""
+    levels = accumulate(falls, lambda level, fall: level - fall, initial=len(falls))
+    return GivenRun(tuple((float(level),) for level in levels))
+
+
+_FALLING = st.lists(st.booleans(), min_size=3, max_size=6).map(_of_falls)
 
 
 def _simulate(work: ModuleType, case: Case) -> tuple[int, list[RunContext], list[object]]:
@@ -114,7 +124,7 @@ LESSON = Lesson(
         properties=(
             Property(
                 "The run ends after `patience` consecutive epochs without a new lowest loss.",
-                cases(given_runs(epochs=7, steps=1)), _stops_at_the_right_epoch,
+                cases(given_runs(epochs=7, steps=1) | _FALLING), _stops_at_the_right_epoch,
             ),
             Property(
                 "The epoch after which the run is stopped is recorded as well.",
@@ -145,10 +155,27 @@ LESSON = Lesson(
                 st.none(), _has_no_side_effects, examples=1,
                 show=lambda _: "patience=1 and the runs of check_callback",
             ),
+            *properties_of_log()[:-1],  # a second run is in the law before
         ),
         bugs=(
             *bugs(
+                "RunLog.__init__",
+                ("the loss is assumed to be the only output",
+                 "super().__init__()",
+                 ("super().__init__(); self.on_train_step_end = lambda context: "
+                 "self._steps.append(float(context.original_args().net_outputs))")),
+                ("the results are no longer recorded",
+                 "super().__init__()", "super().__init__(); self.on_eval_end = lambda _: None"),
+                ("the dictionary of the run is stored, and not a copy",
+                 "super().__init__()",
+                 ("super().__init__(); self.on_eval_end = lambda context: "
+                 "self.results.append(context.original_args().metrics)")),
+            ),
+            *bugs(
                 "RunLog.on_train_epoch_end",
+                ("an array is recorded, not a number",
+                 "loss = self.losses[-1]",
+                 'loss = self.losses[-1]; self.losses[-1] = __import__("numpy").asarray(loss)'),
                 ("a lower loss does not reset `wait`",
                  "self.best, self.wait = loss, 0", "self.best = loss"),
                 ("the stop is one epoch late", "self.wait >= self.patience",
@@ -166,6 +193,10 @@ LESSON = Lesson(
                 "RunLog.on_train_begin",
                 ("a second run waits on from the first",
                  "self.best, self.wait = float(\"inf\"), 0", "pass"),
+                ("a second run appends to the results of the first",
+                 "super().on_train_begin(run_context)",
+                 ("results = self.results; super().on_train_begin(run_context); "
+                 "self.results = results")),
             ),
         ),
     ),

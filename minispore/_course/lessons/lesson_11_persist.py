@@ -2,8 +2,9 @@
 
 import io
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -73,8 +74,8 @@ def _state_is_a_copy(work: ModuleType, run: GivenRun) -> None:
         texts.append(repr(states[0]))
 
     texts = list[str]()
-    run.train(log, Act("on_train_epoch_end", 1, save))
-    expect("a state saved after epoch 1, read at the end,", repr(states[0]), texts[0])
+    run.train(log, Act("on_train_step_end", 1, save))
+    expect("a state saved after step 1, read at the end,", repr(states[0]), texts[0])
 
 
 _WRONG = "a text"
@@ -181,6 +182,10 @@ def _lines(run: GivenRun) -> list[str]:
 
 
 def _writes_lines(work: ModuleType, run: GivenRun) -> None:
+    with redirect_stdout(StringIO()) as printed:
+        run.train(work.RunLog())
+    if printed.getvalue():
+        raise WrongResult(f"your callback printed {printed.getvalue()!r}, without a path")
     expect("the file", Ended(run, None).train(work)[0].splitlines(), _lines(run))
 
 

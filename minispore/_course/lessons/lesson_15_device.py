@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
-from minispore._course.rule_calls import call_rule
+from minispore._course.rule_calls import call_rule, expect_unchanged
 from minispore.common import Tensor
 from minispore.engine.array import Array, Namespace, namespace, register_namespace
 
@@ -171,8 +171,13 @@ def _value_is_correct(work: ModuleType, case: Case) -> None:
 
 
 def _pullback_is_correct(work: ModuleType, case: Case) -> None:
-    _, pullback = call_rule(work, "standardize", case.x, case.axes, case.epsilon)
-    expect("your pullback", pullback(case.g), case.x_gradient(), tolerance=1e-5)
+    x, g = case.x, case.g
+    value, pullback = call_rule(work, "standardize", x, case.axes, case.epsilon)
+    before = np.array(value)
+    for subject in ("your pullback", "the second call of your pullback"):
+        expect(subject, pullback(g), case.x_gradient(), tolerance=1e-5)
+    arrays = ("x", x, case.x), ("the gradient", g, case.g), ("the value", value, before)
+    expect_unchanged("standardize", *arrays)
 
 
 def _keeps_the_dtype(work: ModuleType, case: Case) -> None:

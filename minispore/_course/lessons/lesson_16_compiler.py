@@ -184,11 +184,21 @@ def _uses_the_first_gap(work: ModuleType, case: Case) -> None:
 def _returns_the_size(work: ModuleType, case: Case) -> None:
     offsets, size = _placed(work, case)
     end = max(offsets[b] + case.size_of().get(b, 0) for b in offsets) if offsets else 0
-    if not end <= size < end + ALIGNMENT:
+    expected = -(-end // ALIGNMENT) * ALIGNMENT
+    if size != expected:
         raise WrongResult(
-            f"your place gave the size {size}, but the last byte of a buffer is number {end - 1}"
+            f"your place gave the size {size}, but {expected} was expected: the last byte of a "
+            f"buffer is number {end - 1}"
         )
 
+
+_NEXT = """\
+            offset = max(offset, -(-end // ALIGNMENT) * ALIGNMENT)
+        offsets[buffer] = offset
+        in_use.add(buffer)
+"""
+_SIZE = "        size = max(size, offset + needed)"
+_ROUNDED = "-(-(offset + sizes[buffer]) // ALIGNMENT) * ALIGNMENT"
 
 LESSON = Lesson(
     title="What a graph compiler does",
@@ -224,8 +234,8 @@ LESSON = Lesson(
                 cases(kept=True), _uses_the_first_gap,
             ),
             Property(
-                "The arena ends with the last buffer, less than ALIGNMENT bytes after it.",
-                cases(), _returns_the_size,
+                "The size is the end of the last byte, rounded up to a multiple of ALIGNMENT.",
+                cases(outside=True), _returns_the_size,
             ),
         ),
         bugs=(
@@ -244,7 +254,9 @@ LESSON = Lesson(
                 ("the buffers in use are not sorted", "used = sorted(", "used = list("),
                 ("outputs are overwritten", "other in kept or ", ""),
                 ("buffers follow one another without gaps",
-                 "max(offset, -(-end // ALIGNMENT) * ALIGNMENT)", "max(offset, end)"),
+                 _NEXT + _SIZE,
+                 _NEXT.replace("-(-end // ALIGNMENT) * ALIGNMENT", "end")
+                 + _SIZE.replace("offset + needed", _ROUNDED)),
                 ("a result that is never read gets no place",
                  "if buffer not in sizes:",
                  "if buffer not in sizes or last[buffer] == start and buffer not in kept:"),

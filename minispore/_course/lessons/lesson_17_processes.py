@@ -130,9 +130,13 @@ def _weights_are_those_of_one_process(work: ModuleType, case: Case) -> None:
 
 
 def _uses_each_row_once(work: ModuleType, case: Case) -> None:
-    used = sorted(row for rows in _run(work, case).rows for row in rows)
+    parts = _run(work, case).rows
+    used = sorted(row for rows in parts for row in rows)
     expected = sorted(row for batch in case.batches for row in batch)
     expect_text("all processes together have used the rows", str(used), str(expected))
+    for rank, rows in enumerate(parts):
+        if len(rows) == len(expected):
+            raise WrongResult(f"process {rank} has used all rows, but each must use only a part")
 
 
 def _calls_callbacks(work: ModuleType, case: Case) -> None:

@@ -1,8 +1,11 @@
 """Lesson 18: a capstone, a callback that changes a run and leaves no trace."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -10,10 +13,10 @@ from hypothesis import strategies as st
 from minispore import nn
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, counted, expect, expect_count
-from minispore._course.given_run import Act, expect_invariants
+from minispore._course.given_run import Act, expect_invariants, through_file
 from minispore.common import Parameter, Tensor
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import LambdaCallback, Model, RunContext
+from minispore.train import Callback, LambdaCallback, Model, RunContext
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Case:
         steps: The argument `steps`.
         batches: The number of steps in an epoch.
         error: The exception that ends the run in its second step, or None.
+        early: Whether it ends the run before its first event.
     """
 
     low: float
@@ -33,24 +37,36 @@ class Case:
     steps: int
     batches: int
     error: type[BaseException] | None = None
+    early: bool = False
 
     def __str__(self) -> str:
-        end = f", and a {self.error.__name__} in step 2" if self.error else ""
+        when = "before the first event" if self.early else "in step 2"
+        end = f", and a {self.error.__name__} {when}" if self.error else ""
         return (
             f"low={self.low:g}, high={self.low * self.factor:g}, steps={self.steps} and "
             f"epochs of {counted(self.batches, 'step')}{end}"
         )
 
-    def run(self, work: ModuleType) -> "Observation":
-        """Train a network of one weight with the learner's callback."""
+    def model(self) -> Model:
+        """Return a network of one weight and its optimizer."""
         network = nn.Dense(1, 1, weight_init="zeros", has_bias=False)
         optimizer = nn.Momentum(network.trainable_params(), 0.5, 0.9)
-        rate = optimizer.learning_rate
-        assert isinstance(rate, Parameter)
-        model = Model(network, _squared_error, optimizer)
+        return Model(network, _squared_error, optimizer)
+
+    def finder(self, work: ModuleType) -> Any:  # noqa: ANN401 (the learner's class)
+        """Return the learner's callback."""
+        return work.RateFinder(self.low, self.low * self.factor, self.steps)
+
+    def train(self, model: Model, *callbacks: Callback) -> None:
+        """Train up to eight epochs."""
         x = np.ones((self.batches, 1), np.float32)
         data = NumpySlicesDataset({"x": x, "y": 3 * x}, shuffle=False).batch(1)
-        finder = work.RateFinder(self.low, self.low * self.factor, self.steps)
+        model.train(8, data, callbacks=callbacks)
+
+    def run(self, work: ModuleType) -> "Observation":
+        """Train with the learner's callback."""
+        model, finder = self.model(), self.finder(work)
+        rate = _rate(model)
         before = _values(model)
         rates, losses, contexts = list[float](), list[float](), list[RunContext]()
 
@@ -63,13 +79,26 @@ class Case:
                 raise self.error
 
         observer = LambdaCallback(on_train_step_end=observe, on_train_begin=contexts.append)
+        failing = (
+            Act("on_train_begin", 1, fail) if self.early else Act("on_train_step_end", 2, fail)
+        )
+        callbacks = [failing, finder, observer] if self.early else [finder, observer, failing]
         raised: BaseException | None = None
         try:
-            model.train(8, data, callbacks=[finder, observer, Act("on_train_step_end", 2, fail)])
+            self.train(model, *callbacks)
         except (ValueError, KeyboardInterrupt) as error:
             raised = error
+        except Exception as error:
+            if not self.early:
+                raise
+            raised = error
         changed = [name for name, value in _values(model).items() if value != before[name]]
-        return Observation(finder, rates, losses, changed, raised, contexts[0])
+        return Observation(finder, rates, losses, changed, raised, contexts[:1])
+
+
+def _rate(model: Model) -> Parameter:
+    parameters = {param.name: param for param in model.train_network.get_parameters()}
+    return parameters["learning_rate"]
 
 
 def _squared_error(output: Tensor, label: Tensor) -> Tensor:
@@ -91,7 +120,7 @@ class Observation:
         losses: The loss of each step.
         changed: The names of the parameters that the run has changed.
         raised: What ended the run.
-        context: The context of the run.
+        contexts: The context of the run, if it has begun.
     """
 
     finder: object
@@ -99,7 +128,7 @@ class Observation:
     losses: list[float]
     changed: list[str]
     raised: BaseException | None
-    context: RunContext
+    contexts: list[RunContext]
 
 
 def _rates_are_geometric(work: ModuleType, case: Case) -> None:
@@ -115,7 +144,7 @@ def _stops(work: ModuleType, case: Case) -> None:
 
 
 def _finishes(work: ModuleType, case: Case) -> None:
-    if case.run(work).context.is_interrupted():
+    if case.run(work).contexts[0].is_interrupted():
         raise WrongResult("the run counts as interrupted, but it should be marked as finished")
 
 
@@ -140,6 +169,50 @@ def _does_not_hide_errors(work: ModuleType, case: Case) -> None:
         raise WrongResult("the exception did not reach the caller")
 
 
+class _KillError(BaseException):
+    """Ends a run as a kill does."""
+
+
+def _resumes(work: ModuleType, case: Case) -> None:
+    model, first, second = case.model(), case.finder(work), case.finder(work)
+    before = _values(model)
+    killed = dict[str, Tensor]()
+    states = list[Mapping[str, object]]()
+    texts = list[str]()
+
+    def kill(_: RunContext) -> None:
+        killed.update({p.name: p.copy() for p in model.train_network.get_parameters()})
+        states.append(through_file(first))
+        raise _KillError
+
+    def save(_: RunContext) -> None:
+        states.append(first.state_dict())
+        texts.append(repr(states[0]))
+
+    with suppress(_KillError):
+        case.train(
+            model, first, Act("on_train_step_end", 1, save), Act("on_train_step_end", 2, kill)
+        )
+    expect("a state saved after step 1, read after step 2,", repr(states[0]), texts[0])
+    for param in model.train_network.get_parameters():
+        param.set_data(killed[param.name])
+
+    def load(run_context: RunContext) -> None:
+        second.load_state_dict(states[1])
+        run_context.original_args().cur_step_num = 2
+
+    case.train(model, second, Act("on_train_begin", 1, load))
+    expect_count("the resumed search", len(second.rates), case.steps, "rate")
+    rates = case.low * case.factor ** (np.arange(case.steps) / (case.steps - 1))
+    expect("after it `rates`", np.array(second.rates), rates, tolerance=1e-4)
+    changed = [name for name, value in _values(model).items() if value != before[name]]
+    if changed:
+        raise WrongResult(
+            f"after the resumed search, {', '.join(changed)} is not what it was before "
+            "the first run; the copies of the parameters belong to the state"
+        )
+
+
 def _suggests(work: ModuleType, losses: tuple[float, ...]) -> None:
     finder = work.RateFinder(1.0, 2.0, len(losses) + 2)
     finder.losses, finder.rates = list(losses), [float(i + 1) for i in range(len(losses))]
@@ -159,6 +232,10 @@ _FACTOR = st.sampled_from([2.0, 10.0])
 _CASES = st.builds(Case, _LOW, _FACTOR, st.integers(2, 6), st.integers(1, 3))
 _ERRORS = st.sampled_from([ValueError, KeyboardInterrupt])
 _ENDED = st.builds(Case, _LOW, _FACTOR, st.integers(3, 6), st.integers(1, 3), st.none() | _ERRORS)
+_ENDED_EARLY = st.builds(
+    Case, st.just(0.001), st.just(2.0), st.just(3), st.just(1), _ERRORS, st.just(True)
+)
+_KILLED = st.builds(Case, _LOW, _FACTOR, st.integers(3, 6), st.integers(1, 3))
 
 LESSON = Lesson(
     title="Capstone: a learning-rate finder",
@@ -174,7 +251,8 @@ LESSON = Lesson(
             "before it; those of the optimizer, with its learning rate, are among them. "
             "suggestion() returns the rate of the step after which the loss fell most in the "
             "next step, or None if it never fell; differences that are not finite do not count. A "
-            "resumed run continues like the uninterrupted one (state_dict, load_state_dict)."
+            "resumed run continues like the uninterrupted one (state_dict, load_state_dict); "
+            "later steps do not change a saved state."
         },
         properties=(
             Property(
@@ -196,7 +274,14 @@ LESSON = Lesson(
                 _ENDED, _leaves_no_trace, examples=40,
             ),
             Property(
-                "An exception reaches the caller.", _ENDED, _does_not_hide_errors, examples=20,
+                "An exception reaches the caller.", _ENDED | _ENDED_EARLY, _does_not_hide_errors,
+                examples=20,
+            ),
+            Property(
+                "If a run is killed and resumed with the saved state, the search continues, and "
+                "ends with the parameters from before the first run.",
+                _KILLED, _resumes, examples=12,
+                show=lambda case: f"{case}, a kill after step 2 and a resumed run",
             ),
             Property(
                 "`suggestion` returns the rate at which the loss fell most.",
@@ -242,9 +327,21 @@ LESSON = Lesson(
                  "math.isfinite(fall)", "True"),
             ),
             *bugs(
+                "RateFinder.on_train_begin",
+                ("the number of epochs is changed in the run",
+                 "self.rates, self.losses = [], []",
+                 "self.rates, self.losses = [], []; run_context.original_args().epoch_num = 0"),
+            ),
+            *bugs(
+                "RateFinder.state_dict",
+                ("the state contains the list itself", "list(self.rates)", "self.rates"),
+            ),
+            *bugs(
                 "RateFinder.load_state_dict",
                 ("a resumed run begins again with the lowest rate",
                  "self.rates, self.losses = rates, losses", "pass"),
+                ("the parameters of the resumed run are restored, not those of the first",
+                 'self._before = read_dict_field(state, "before", Tensor, "RateFinder")', "pass"),
             ),
         ),
     ),

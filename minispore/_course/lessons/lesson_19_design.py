@@ -44,19 +44,24 @@ class Case:
         self, work: ModuleType, *, on_error: Callable[[int], None] | None = None
     ) -> tuple[list[str], float | BaseException]:
         """Run the learner's loop; return the calls and the result or the exception."""
-        calls = list[str]()
+        calls, states = list[str](), list[object]()
 
         def record(event: str, name: int, state: Any) -> None:  # noqa: ANN401
-            calls.append(f"{event} of {name}")
+            calls.append(f"{event} of {name}{if_another(state)}")
             if len(calls) - 1 == self.at and self.action == "stop":
                 state.request_stop()
             elif len(calls) - 1 == self.at and self.action:
                 raise _ERRORS[self.action]("of a hook")
 
-        def fail(name: int) -> None:
-            calls.append(f"on_error of {name}")
+        def fail(name: int, state: object, error: object) -> None:
+            wrong = "" if isinstance(error, _ERRORS[self.action]) else " without the exception"
+            calls.append(f"on_error of {name}{if_another(state)}{wrong}")
             if on_error is not None:
                 on_error(name)
+
+        def if_another(state: object) -> str:
+            states.append(state)
+            return "" if state is states[0] else " with another object"
 
         observers = [_observer(work, name, record, fail) for name in (1, 2)]
         try:
@@ -66,14 +71,15 @@ class Case:
 
 
 def _derivative(x: float) -> float:
-    return 2 * x
+    """Return the derivative; a step of the rate 1/4 divides x by 4, and no wrong step does."""
+    return 3 * x
 
 
 def _observer(
     work: ModuleType,
     name: int,
     record: Callable[[str, int, Any], None],
-    fail: Callable[[int], None],
+    fail: Callable[[int, object, object], None],
 ) -> object:
     class Recorder(work.Observer):  # type: ignore[name-defined, misc]
         def on_begin(self, state: Any) -> None:  # noqa: ANN401
@@ -86,7 +92,7 @@ def _observer(
             record("on_end", name, state)
 
         def on_error(self, state: Any, error: BaseException) -> None:  # noqa: ANN401
-            fail(name)
+            fail(name, state, error)
 
     return Recorder()
 
@@ -106,7 +112,7 @@ def _order_is_correct(work: ModuleType, case: Case) -> None:
 
 
 def _result_is_correct(work: ModuleType, case: Case) -> None:
-    expected = case.x * 0.5**case.steps
+    expected = case.x * 0.25**case.steps
     expect(
         "the result without observers",
         work.minimize(_derivative, case.x, 0.25, case.steps),
@@ -122,7 +128,7 @@ def _hooks_see_the_state(work: ModuleType, case: Case) -> None:
             points.append(state.x)
 
     work.minimize(_derivative, case.x, 0.25, case.steps, [Points()])
-    expected = [case.x * 0.5**i for i in range(1, case.steps + 1)]
+    expected = [case.x * 0.25**i for i in range(1, case.steps + 1)]
     expect("`state.x` in the calls of on_step", points, expected)
 
 
@@ -134,6 +140,8 @@ def _stop_ends_the_search(work: ModuleType, case: Case) -> None:
     _expect_calls(calls, expected)
     if isinstance(result, BaseException):
         raise WrongResult(f"the search raised {result!r}")
+    done = sum(call.startswith("on_step") for call in expected) // 2
+    expect("the result of the stopped search", result, case.x * 0.25**done)
 
 
 def _error_calls_on_error(work: ModuleType, case: Case) -> None:
@@ -164,6 +172,13 @@ def _misspelt_hook_is_an_error(work: ModuleType, name: str) -> None:
             raise WrongResult(f"the message of the TypeError does not name {name}") from None
     else:
         raise WrongResult("the class was defined, but a TypeError was expected")
+    other = name.replace("_", "")
+    try:
+        type("Other", (work.Observer,), {other: print})
+    except TypeError:
+        raise WrongResult(
+            f"a subclass with the method {other}, which is no on_…, raised TypeError"
+        ) from None
 
 
 _STEPS = st.integers(0, 4)
