@@ -14,7 +14,7 @@ import minispore as ms
 from minispore._cli import main
 from minispore._course import lessons
 from minispore._course.notebook import notebook
-from minispore.drawing import Drawing
+from minispore.drawing import Drawing, Page
 from tests.helpers.pages import english_pages
 from tests.helpers.replays import needs_replays
 from tests.helpers.scripts import SCRIPTS, load_script
@@ -83,7 +83,7 @@ def cells_of(text: str, kind: str) -> list[str]:
 
 
 def display(value: object) -> None:
-    assert isinstance(value, Drawing)
+    assert isinstance(value, Drawing | Page)
 
 
 @pytest.fixture(autouse=True)

@@ -148,4 +148,6 @@ def test_float16_step_of_each_optimizer_is_its_rounded_float32(
                 step((Tensor(gradient, w.dtype),))
         assert_rounded(Tensor(half), Tensor(wide))
         assert half.dtype is ms.float16
-    assert np.isfinite(half.asnumpy()).all() or scale > 1
+        if not np.isfinite(half.asnumpy()).all():
+            assert scale > 1
+            break  # an infinite weight has no further step

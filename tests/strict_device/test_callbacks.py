@@ -16,6 +16,8 @@ from tests.strict_device.strict_backend import TransferCounter
 # What a file of a run holds of the device: the network's parameters and Adam's moments. In a
 # training state the loss is tried out and then written.
 PARAMETERS, LOSS = 12, 2
+# Before a file is replaced, whether all weights are finite.
+FINITE = 1
 Make = Callable[[str], train.Callback]
 
 # Each with how often the host waits in one epoch without an evaluation.
@@ -39,13 +41,16 @@ CALLBACKS: dict[str, tuple[Make, int]] = {
         lambda folder: train.ModelCheckpoint(
             "net", folder, train.CheckpointConfig(save_checkpoint_steps=5, keep_checkpoint_max=3)
         ),
-        2 * PARAMETERS,
+        2 * (PARAMETERS + FINITE),
     ),
     "BestCheckpoint": (
         lambda folder: train.BestCheckpoint("loss", directory=folder),
-        1 + PARAMETERS,
+        1 + PARAMETERS + FINITE,
     ),
-    "BackupAndRestore": (lambda folder: train.BackupAndRestore(folder), PARAMETERS + 3 + 2 * LOSS),
+    "BackupAndRestore": (
+        lambda folder: train.BackupAndRestore(folder),
+        PARAMETERS + FINITE + 3 + 2 * LOSS,
+    ),
     "SummaryCollector": (lambda folder: train.SummaryCollector(folder, collect_freq=BATCHES), 20),
 }
 

@@ -204,7 +204,7 @@ LESSON = Lesson(
             ("the pullback sums over all axes", "xp.sum(g, axis=axis, keepdims=True)", "xp.sum(g)"),
             ("the pullback multiplies by the logarithm", "g - exponentials", "g - shifted"),
             ("the logarithm of the sum is missing in the value",
-             "return shifted - xp.log(total), (pullback,)", "return shifted, (pullback,)"),
+             "shifted - log_of_total(total, exponentials, axis), (pull", "shifted, (pull"),
             ("the pullback adds a constant",
              "return g - exponentials", "return 1.0 + g - exponentials"),
             ("the softmax in the pullback is a constant",

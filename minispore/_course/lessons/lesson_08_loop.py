@@ -144,11 +144,11 @@ LESSON = Lesson(
             "callbacks.emit(Callback.on_train_begin, context), and call validate if it is not "
             "None. At the end of an epoch remove 'metrics' and 'eval_results' from params. Create "
             "Boundary(context, callbacks.callbacks, data) and pass it to _train_steps, with None "
-            "as check_loss; you need not use them otherwise.",
+            "as check; you need not use them otherwise.",
             "_train_steps": "For each batch, increment params.cur_step_num, set "
             "params.train_dataset_element to the batch, call params.train_network with its "
             "tensors, set params.net_outputs to the result, and emit the two events of a step. "
-            "Ignore boundary and check_loss.",
+            "Ignore boundary and check.",
         },
         properties=(
             Property(

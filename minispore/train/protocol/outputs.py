@@ -123,7 +123,8 @@ def has_finite_weights(network: Cell) -> bool:
         >>> has_finite_weights(nn.Dense(1, 1, Tensor([[float("inf")]])))
         False
     """
-    return all(is_finite(parameter) for parameter in network.trainable_params())
+    checks = [ops.isfinite(parameter).all() for parameter in network.trainable_params()]
+    return not checks or bool(ops.stack(checks).all())  # read once from a device
 
 
 class PendingDeviceValues(Generic[Tag]):

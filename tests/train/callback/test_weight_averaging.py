@@ -72,6 +72,7 @@ def averages(trained: list[Weights], decay: float | None, every: int, start: int
     ]
 
 
+@pytest.mark.filterwarnings("ignore:WeightAveraging can do nothing in this run")
 @given(st.none() | st.floats(0, 1), st.integers(1, 4), st.integers(1, 6))
 @example(0.5, 1, 1)
 @example(None, 2, 3)
