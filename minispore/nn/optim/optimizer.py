@@ -173,7 +173,7 @@ class Optimizer(Cell):
                 w, g, *state = arrays if rows is None else [x[rows] for x in arrays]
                 step = g if donated else buffer
                 if self.loss_scale != 1:
-                    g = _unscaled(xp, g, self.loss_scale, step)
+                    g = xp.multiply(g, 1 / self.loss_scale, out=step)
                 if decays[i] and self._decouples_decay:
                     w *= shrinkage[i]
                 elif decays[i]:
@@ -502,17 +502,6 @@ def update_average(
     """
     mean *= decay_rate
     mean += xp.multiply(values, 1 - decay_rate, out=scratch)
-
-
-def _unscaled(xp: DeviceNamespace[A], gradient: A, scale: float, out: A) -> A:
-    """Set `out` to `gradient / scale`, and return it.
-
-    In float16 the scale and its reciprocal may be out of range.
-    """
-    if gradient.dtype != np.float16:
-        return xp.multiply(gradient, 1 / scale, out=out)
-    xp.copyto(out, xp.divide(xp.astype(gradient, np.float32), scale))
-    return out
 
 
 def _is_set(flag: Array) -> bool:
