@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from minispore.utils.checks import is_list
+
 _BINARY: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
     ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.BitOr: ast.BitAnd,
@@ -79,7 +81,7 @@ def _places(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
                 continue
             if id(node) in types:
                 continue
-            if isinstance(value, list):
+            if is_list(value):
                 for i, item in enumerate(value):
                     if isinstance(item, ast.expr | ast.stmt):
                         yield node, field, i

@@ -78,7 +78,8 @@ class EarlyStopping(StatefulMixin, Callback):
         self.baseline: float | None = (
             None if baseline is None else check_number(baseline, "baseline")
         )
-        self.restore_best_weights = self.sets_final_weights = restore_best_weights
+        self.restore_best_weights = restore_best_weights
+        self.sets_final_weights: bool = restore_best_weights
         self.reset_state()
 
     def reset_state(self) -> None:
