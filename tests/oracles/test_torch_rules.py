@@ -173,7 +173,9 @@ THEIRS: dict[str, Function] = {
     "unfold.max_over_window": torch.amax,
 }
 # PyTorch has most of these functions by the same name.
-THEIRS.update((name, getattr(torch, name.split(".")[1])) for name in CASES.keys() - THEIRS.keys())
+THEIRS.update(
+    (name, getattr(torch, name.split(".")[1])) for name in sorted(CASES.keys() - THEIRS.keys())
+)
 
 
 def compare(name: str, operands: list[Floats], args: tuple[object, ...], gradient: Floats) -> None:
