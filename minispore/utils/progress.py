@@ -18,7 +18,7 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
     Returns:
         An open bar, to be closed.
     """
-    in_notebook = "ipykernel" in sys.modules
+    in_notebook = _runs_in_notebook()
     has_widgets = in_notebook and find_spec("ipywidgets") is not None
     terminal = sys.stderr is not None and sys.stderr.isatty()  # None without standard error
     base = import_module("tqdm.notebook" if has_widgets else "tqdm").tqdm
@@ -30,6 +30,12 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
         defaults |= {"file": sys.stdout, "mininterval": 1.0}
     bar: tqdm[NoReturn] = without_thread(**defaults | options)
     return bar
+
+
+def _runs_in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell: object = None if ipython is None else ipython.get_ipython()
+    return shell is not None and type(shell).__name__ != "TerminalInteractiveShell"
 
 
 def format_number(value: float, decimals: int = 4) -> str:

@@ -119,7 +119,8 @@ def test_numbers_take_little_more_memory_than_their_file(
 ) -> None:
     table = np.random.default_rng(1).integers(-(10**8), 10**8, (12_000, 20))
     path = tmp_path / "table.csv"
-    np.savetxt(path, table, fmt="%d" if kind is int else "%d.25", delimiter=",")
+    with path.open("w", encoding="utf-8") as file:
+        np.savetxt(file, table, fmt="%d" if kind is int else "%d.25", delimiter=",")
     names = [f"c{i}" for i in range(20)]
 
     def read() -> CSVDataset:

@@ -68,6 +68,6 @@ class Rows:
 
 
 def make(metrics: set[str] | None = None) -> Model:
-    net = nn.Dense(4, 3)
+    net = nn.Dense(4, 3, "zeros", "zeros")
     optimizer = nn.SGD(net.trainable_params(), 0.1)
     return Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)

@@ -69,11 +69,11 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("shell", ["ZMQInteractiveShell", "TerminalInteractiveShell", None])
 @pytest.mark.parametrize("widgets", [True, False])
 @pytest.mark.parametrize("terminal", [True, False, None])
 def test_bar_is_shown_on_a_terminal_and_in_a_notebook(
-    kernel: bool, widgets: bool, terminal: bool | None, monkeypatch: pytest.MonkeyPatch
+    shell: str | None, widgets: bool, terminal: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With widgets it is tqdm's bar for notebooks, and otherwise text on the standard output."""
 
@@ -87,9 +87,10 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook(
     monkeypatch.setattr(module, "tqdm", Notebook, raising=False)
     monkeypatch.setitem(sys.modules, "tqdm.notebook", module)
     monkeypatch.setattr(tqdm, "tqdm", Plain)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    if kernel:
-        monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    kernel = shell == "ZMQInteractiveShell"
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = lambda: type(shell, (), {})() if shell else None  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     found = {"ipywidgets": widgets}
     monkeypatch.setattr(progress, "find_spec", lambda name: True if found[name] else None)
     streams = {True: Terminal(), False: io.StringIO(), None: None}
