@@ -1,13 +1,15 @@
 """The size of minispore: code lines of each package and their share of logic, and of one step.
 
 A code line is a line of a `.py` file that is not blank and belongs neither to a comment nor to a
-docstring. The *core* is what a training needs; course, tensorpack, testing and drawing use its
-public names. `python -m benchmarks.size` prints the tables; equal sources give equal tables.
+docstring. The *core* is what the smallest training imports, in `benchmarks.smallest_training`.
+`python -m benchmarks.size` prints the tables; equal sources give equal tables.
 """
 
 import ast
 import gc
 import io
+import json
+import subprocess
 import sys
 import tokenize
 from collections import Counter
@@ -15,7 +17,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -116,6 +118,52 @@ def package_sizes() -> dict[str, tuple[int, int]]:
         files[name] += 1
         lines[name] += len(code_lines(path.read_text("utf-8")))
     return {name: (files[name], lines[name]) for name in sorted(files)}
+
+
+class SmallestTraining(NamedTuple):
+    """What the smallest training needs.
+
+    Attributes:
+        files: The files that it imports, relative to the package's folder.
+        calls: The number of calls of the package's functions from `Model.train` to the first step.
+    """
+
+    files: list[str]
+    calls: int
+
+    @property
+    def lines(self) -> int:
+        """The code lines of the files."""
+        return sum(len(_code_of(PACKAGE / file)) for file in self.files)
+
+
+@cache
+def smallest_training() -> SmallestTraining:
+    """Run the smallest training in a new process, and return what it needs."""
+    command = [sys.executable, "-m", "benchmarks.smallest_training"]
+    output = subprocess.run(
+        command, cwd=PACKAGE.parent, capture_output=True, encoding="utf-8", check=True
+    ).stdout
+    return SmallestTraining(**json.loads(output.splitlines()[-1]))
+
+
+def inner_imports() -> list[str]:
+    """Return the imports of the package in its functions, other than those of the satellites."""
+    paths = [path for path in PACKAGE.rglob("*.py") if not _is_satellite(path)]
+    return sorted(
+        {
+            f"{path.relative_to(PACKAGE).as_posix()}:{node.lineno} {ast.unparse(node)}"
+            for path in paths
+            for function in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom) and "minispore" in ast.unparse(node)
+        }
+    )
+
+
+def _is_satellite(path: Path) -> bool:
+    return path.relative_to(PACKAGE).parts[0] in SATELLITES
 
 
 def step_sizes() -> dict[str, int]:
@@ -228,20 +276,31 @@ def table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:
 
 def shares() -> list[tuple[str | int, ...]]:
     """Return rows for the core and the rest: code lines, and the percentage of each kind."""
-    kinds = {"core": Counter[str](), "course, tensorpack, testing, drawing": Counter[str]()}
-    core, others = kinds.values()
+    core, rest, satellites = Counter[str](), Counter[str](), Counter[str]()
+    files = {PACKAGE / file for file in smallest_training().files}
     for path in sorted(PACKAGE.rglob("*.py")):
-        is_core = path.relative_to(PACKAGE).parts[0] not in SATELLITES
-        (core if is_core else others).update(line_kinds(path.read_text("utf-8")))
+        part = core if path in files else satellites if _is_satellite(path) else rest
+        part.update(line_kinds(path.read_text("utf-8")))
+    parts = {
+        "core": core,
+        "imported when it is used": rest,
+        "both": core + rest,
+        "course, tensorpack, testing, drawing": satellites,
+    }
     return [
         (name, counts.total(), *(f"{counts[kind] / counts.total():.1%}" for kind in KINDS))
-        for name, counts in kinds.items()
+        for name, counts in parts.items()
     ]
 
 
 def report() -> str:
     """Return the tables."""
-    packages, step = package_sizes(), step_sizes()
+    packages, step, smallest = package_sizes(), step_sizes(), smallest_training()
+    sentence = (
+        f"The smallest training imports {smallest.lines} code lines in {len(smallest.files)} files, "
+        f"and makes {smallest.calls} calls before its first step; {len(inner_imports())} imports "
+        "of the package are in functions."
+    )
     files = sum(count for count, _ in packages.values())
     total = sum(lines for _, lines in packages.values())
     return "\n".join(
@@ -250,6 +309,8 @@ def report() -> str:
                 ("package", "files", "code lines"),
                 [*((name, *sizes) for name, sizes in packages.items()), ("total", files, total)],
             ),
+            "",
+            sentence,
             "",
             table(("part", "code lines", *KINDS), shares()),
             "",
