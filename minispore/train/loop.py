@@ -7,9 +7,10 @@ from minispore.common import Tensor
 from minispore.nn.wrap.cell_wrapper import batch_size_of
 from minispore.train._metric_collection import MetricCollection
 from minispore.train._step_check import StepCheck
+from minispore.train.boundary import boundary_of
+from minispore.train.protocol.boundary import Boundary
 from minispore.train.protocol.callback import Callback, CallbackManager, RunContext
 from minispore.train.protocol.dataset import EpochIterator
-from minispore.train.resume.boundary import Boundary
 
 
 def train(
@@ -25,13 +26,12 @@ def train(
     params = context.original_args()
     columns = None if params.loss_fn is None else 2
     data = EpochIterator(params.train_dataset, params.epoch_num, columns)
-    boundary = Boundary(context, callbacks.callbacks, data)
-
+    boundary = boundary_of(context, callbacks.callbacks, data)
     check = StepCheck(params)
 
     params.train_network.set_train()
     callbacks.emit(Callback.on_train_begin, context)
-    boundary.resume()
+    boundary = boundary.resume()
     for done, batches in data:
         params.cur_epoch_num = params.initial_epoch + done + 1
         callbacks.emit(Callback.on_train_epoch_begin, context)

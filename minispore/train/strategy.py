@@ -47,8 +47,8 @@ from minispore.train.protocol.callback import (
     make_callback_manager,
 )
 from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
+from minispore.train.protocol.training_state import TrainingState
 from minispore.train.resume.fingerprint import fingerprint
-from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import as_tuple, caller
 from minispore.utils.warn import warn_at_caller
 

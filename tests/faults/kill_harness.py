@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minispore.train import load_checkpoint
-from minispore.train.resume.training_state import read_training_checkpoint
+from minispore.train.resume import read_training_checkpoint
 from minispore.train.summary import Event, read_events
 from minispore.train.summary.encode import for_tensorboard
 from tests.faults.training_script import newest

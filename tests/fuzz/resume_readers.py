@@ -16,8 +16,8 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.storage import Value
 from minispore.train.protocol.dataset import SupportsState
+from minispore.train.protocol.training_state import ENTRY, _checksum
 from minispore.train.resume import encode
-from minispore.train.resume.training_state import ENTRY, _checksum
 from minispore.train.serialization import load_checkpoint
 from tests.fuzz.reader_contract import Reader
 

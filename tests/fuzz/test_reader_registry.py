@@ -34,7 +34,11 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
         "safetensors",
     ),
     "train/checkpoint/safetensors_file.py": ("safetensors header",),
-    "train/resume/training_state.py": ("training state", "training state in safetensors", "backup"),
+    "train/protocol/training_state.py": (
+        "training state",
+        "training state in safetensors",
+        "backup",
+    ),
     "train/callback/_summary_landscape.py": ("landscape's metadata",),
     "train/callback/_on_request_exit.py": ("request to end",),
     "train/summary/decode.py": ("events", "event"),

@@ -143,8 +143,8 @@ LESSON = Lesson(
             "which continues from params.initial_epoch, emit the events, as in "
             "callbacks.emit(Callback.on_train_begin, context), and call validate if it is not "
             "None. At the end of an epoch remove 'metrics' and 'eval_results' from params. Create "
-            "Boundary(context, callbacks.callbacks, data) and pass it to _train_steps, with None "
-            "as check; you need not use them otherwise.",
+            "boundary_of(context, callbacks.callbacks, data) and pass it to _train_steps, with "
+            "None as check; you need not use them otherwise.",
             "_train_steps": "For each batch, increment params.cur_step_num, set "
             "params.train_dataset_element to the batch, call params.train_network with its "
             "tensors, set params.net_outputs to the result, and emit the two events of a step. "

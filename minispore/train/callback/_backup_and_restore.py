@@ -7,7 +7,7 @@ from typing import Literal
 from minispore.train.callback._checkpoint import can_replace, make_folder
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.atomic import remove_stale_temporaries
 from minispore.utils.checks import check_bool, check_int
 

@@ -15,7 +15,7 @@ from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.resume import read_dict_field
+from minispore.train.protocol.state_fields import read_dict_field
 from minispore.utils.checks import caller, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller
 

@@ -25,8 +25,8 @@ from minispore.train.protocol.callback import (
     SaveReason,
 )
 from minispore.train.protocol.outputs import has_finite_weights
-from minispore.train.resume import read_field, read_list_field
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.protocol.state_fields import read_field, read_list_field
+from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import caller, check_bool, check_int, check_type, is_list
 from minispore.utils.unsupported import hint_keywords

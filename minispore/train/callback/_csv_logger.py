@@ -9,7 +9,7 @@ from typing import Final
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
-from minispore.train.resume import StateField, StatefulMixin, read_field
+from minispore.train.protocol.state_fields import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import append_line, atomic_write
 from minispore.utils.checks import check_int, check_type
 

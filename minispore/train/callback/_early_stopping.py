@@ -3,7 +3,7 @@
 from minispore.common import Parameter, Tensor
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 
 

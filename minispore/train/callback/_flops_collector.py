@@ -11,7 +11,7 @@ from minispore.engine.array import Array, device_target
 from minispore.engine.dispatch import Variable
 from minispore.engine.rules import linalg
 from minispore.train.protocol.callback import Callback, RunContext
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_arguments, check_int, check_positive
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output, shortest_float
-from minispore.train.resume import read_dict_field, read_list_field
+from minispore.train.protocol.state_fields import read_dict_field, read_list_field
 from minispore.utils.curves import plot_curves
 
 

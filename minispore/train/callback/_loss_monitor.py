@@ -13,7 +13,7 @@ from minispore.train.protocol.outputs import (
     is_finite,
     is_on_device,
 )
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import check_int
 

@@ -10,7 +10,7 @@ from typing import Self
 from minispore.communication._collectives import all_reduce_max, is_data_parallel
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.atomic import open_regular_file, remove_stale_temporaries
 from minispore.utils.checks import caller, check_type, is_dict, value_error
 

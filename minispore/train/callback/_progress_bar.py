@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.progress import format_number, progress_bar
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import numpy as np
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import (
     caller,
     check_bool,

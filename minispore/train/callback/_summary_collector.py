@@ -14,7 +14,7 @@ from minispore.nn import Cell, Optimizer
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._summary_landscape import LandscapeSaver, read_landscape_options
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
-from minispore.train.resume import read_dict_field, read_field, read_list_field
+from minispore.train.protocol.state_fields import read_dict_field, read_field, read_list_field
 from minispore.train.summary.graph import parts_of
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom
 from minispore.train.summary.summary_record import (

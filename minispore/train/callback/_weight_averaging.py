@@ -3,7 +3,7 @@
 from minispore.common import Parameter, Tensor
 from minispore.common import dtype as mstype
 from minispore.train.protocol.callback import Callback, RunContext
-from minispore.train.resume import StateField, StatefulMixin
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_int, check_number
 from minispore.utils.warn import warn_at_caller
 

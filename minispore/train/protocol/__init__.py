@@ -33,4 +33,4 @@ from minispore.train.protocol.outputs import first_output as first_output
 from minispore.train.protocol.outputs import is_finite as is_finite
 from minispore.train.protocol.outputs import is_on_device as is_on_device
 from minispore.train.protocol.outputs import shortest_float as shortest_float
-from minispore.train.resume.training_state import TrainingState as TrainingState
+from minispore.train.protocol.training_state import TrainingState as TrainingState

@@ -13,7 +13,7 @@ from minispore.nn import Cell, Optimizer, TrainOneStepCell
 from minispore.nn._hooks import HookHandle
 from minispore.nn.wrap.cell_wrapper import GradientHook
 from minispore.train.protocol.dataset import DatasetLike
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.checks import check_type, describe_value
 
 SaveReason = Literal["requested", "interrupted", "finished", "restored"]

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Protocol, TypeGuard, runtime_checkable
 
 from minispore.common import Tensor
 from minispore.common.seed import get_rng_state, set_rng_state
-from minispore.train.resume.training_state import read_field
+from minispore.train.protocol.state_fields import read_field
 from minispore.utils.checks import caller, describe_value, is_mapping, is_sequence
 
 _MAX_COUNT: Final = 2**63

@@ -1,8 +1,7 @@
-"""The step boundary: the point between two steps at which a run can be stopped and resumed.
+"""The step boundary of a run whose training state is saved or restored.
 
-At a boundary all callbacks have handled the events of the last step, and nothing of the next one
-has begun. The training state consists of the parameters, the dataset's position, the random states
-and the states of the callbacks at such a point.
+The training state consists of the parameters, the dataset's position, the random states and the
+states of the callbacks at a boundary.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -12,19 +11,18 @@ from typing import cast
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason, StateSaver
 from minispore.train.protocol.dataset import EpochIterator, SupportsState
+from minispore.train.protocol.training_state import TrainingState, encode
 from minispore.train.resume.compatibility import check_compatible, restore_callbacks
 from minispore.train.resume.fingerprint import fingerprint
-from minispore.train.resume.training_state import (
+from minispore.train.resume.training_checkpoint import (
     TrainingCheckpoint,
-    TrainingState,
     TrainingValues,
-    encode,
     read_training_checkpoint,
     truncate_for_message,
 )
 
 
-class Boundary:
+class ResumableBoundary:
     """Saves and restores the training state at the step boundaries of one run.
 
     Args:
@@ -56,11 +54,11 @@ class Boundary:
 
     # Resuming.
 
-    def resume(self) -> None:
+    def resume(self) -> "ResumableBoundary":
         """Move to the position of the requested checkpoint; `enter_epoch` restores the rest."""
         self._read_checkpoint()
         if self._checkpoint is None:
-            return
+            return self
         values = self._checkpoint.values
         self._rng_state = get_rng_state()
         try:
@@ -77,6 +75,7 @@ class Boundary:
         self._params.cur_step_num = values["step"]
         if values["closed"]:
             self._restore(self._checkpoint)
+        return self
 
     def enter_epoch(self) -> None:
         """Note that an epoch has begun; restore the state if the run is resumed inside of it."""

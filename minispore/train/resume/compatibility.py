@@ -5,12 +5,11 @@ from typing import Final, get_type_hints
 
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.protocol.dataset import SupportsState
+from minispore.train.protocol.state_fields import read_field, read_value
 from minispore.train.resume.fingerprint import differences, is_unknown
-from minispore.train.resume.state_fields import read_value
-from minispore.train.resume.training_state import (
+from minispore.train.resume.training_checkpoint import (
     TrainingCheckpoint,
     TrainingValues,
-    read_field,
     truncate_for_message,
 )
 from minispore.utils.warn import warn_at_caller

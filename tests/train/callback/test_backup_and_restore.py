@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from minispore import nn
 from minispore.train import BackupAndRestore, Model, load_checkpoint
 from minispore.train.protocol.callback import SaveReason
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.resume import TrainingState
 from tests.helpers.callback_driver import run_context
 from tests.helpers.resumable_training import TRAIN_EVENTS, Fault, Training
 from tests.helpers.stub_models import Batches, ConstantLoss

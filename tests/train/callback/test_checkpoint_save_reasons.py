@@ -14,7 +14,7 @@ from minispore.testing import Scenario
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
 from minispore.train.protocol.callback import SaveReason
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.resume import TrainingState
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss

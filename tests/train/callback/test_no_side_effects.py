@@ -25,8 +25,8 @@ from minispore.train import (
     RunContext,
     save_checkpoint,
 )
+from minispore.train.resume import TrainingState, read_training_checkpoint
 from minispore.train.resume.fingerprint import fingerprint
-from minispore.train.resume.training_state import TrainingState, read_training_checkpoint
 from tests.train.scripts import PROGRAM, Script, adam, pipeline, program, saving, sgd
 
 

@@ -16,7 +16,7 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.train import Accuracy, Callback, Metric, Model, RunContext, save_checkpoint
 from minispore.train.protocol.callback import EVENTS, SaveReason
 from minispore.train.protocol.dataset import DatasetLike, EpochIterator
-from minispore.train.resume.training_state import TrainingState
+from minispore.train.resume import TrainingState
 from minispore.utils.checks import as_tuple
 from tests.helpers.stub_models import Batches, Outputs
 

@@ -25,7 +25,7 @@ from minispore.train import (
     save_checkpoint,
 )
 from minispore.train.protocol.dataset import DatasetLike
-from minispore.train.resume.training_state import TrainingState, read_training_checkpoint
+from minispore.train.resume import TrainingState, read_training_checkpoint
 from tests.helpers.stub_models import Rows
 
 X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(10, 4)

@@ -19,12 +19,16 @@ from hypothesis.extra import numpy as hnp
 from minispore import Tensor, nn
 from minispore.common import Parameter
 from minispore.train import CheckpointConfig, ModelCheckpoint, save_checkpoint
-from minispore.train.resume import decode, encode, read_dict_field, read_field, read_list_field
-from minispore.train.resume.training_state import (
+from minispore.train.resume import (
     TrainingState,
+    decode,
+    encode,
+    read_dict_field,
+    read_field,
+    read_list_field,
     read_training_checkpoint,
-    truncate_for_message,
 )
+from minispore.train.resume.training_checkpoint import truncate_for_message
 from minispore.train.serialization import load_checkpoint, load_param_into_net
 from tests.helpers.resumable_training import Fault, Training
 

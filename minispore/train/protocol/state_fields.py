@@ -1,11 +1,10 @@
-"""The state of callbacks: attributes that are reset before a run and saved in its state."""
+"""The state of callbacks: attributes that are reset before a run, and reading a saved state."""
 
 from collections.abc import Mapping
 from copy import copy
 from typing import Generic, TypeVar, get_args, get_origin
 
-from minispore.train.resume.training_state import read_field
-from minispore.utils.checks import as_items, is_dict
+from minispore.utils.checks import as_items, caller, is_dict
 
 T = TypeVar("T")
 
@@ -102,3 +101,91 @@ def read_value(state: Mapping[str, object], key: str, kind: type[object], owner:
         return {n: read_value({str(n): item}, str(n), inner, path) for n, item in items.items()}
     indexed = {str(i): item for i, item in enumerate(as_items(items) or ())}
     return [read_value(indexed, index, inner, path) for index in indexed]
+
+
+def read_field(state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None) -> T:
+    """Return `state[key]`, which must be of type `kind`; an int is accepted for a float.
+
+    Args:
+        state: The state, as `load_state_dict` receives it.
+        key: The key.
+        kind: The expected type. Of `list[int]`, only the class is checked.
+        owner: The name in the error; by default that of the callback.
+
+    Returns:
+        The value, as a float if `kind` is float.
+
+    Raises:
+        ValueError: There is no such key, or its value is of another type.
+
+    Examples:
+        >>> read_field({"wait": 2}, "wait", int, "EarlyStopping")
+        2
+        >>> read_field({"wait": "long"}, "wait", int, "EarlyStopping")
+        Traceback (most recent call last):
+        ValueError: For 'EarlyStopping', the state's 'wait' must be of type int, but got 'long'.
+    """
+    cls: type[T] = get_origin(kind) or kind
+    if key not in state:
+        raise ValueError(f"For '{owner or caller()}', the state holds no '{key}'.")
+    value = state[key]
+    if kind is float and type(value) is int:
+        return read_field({key: float(value)}, key, kind, owner)
+    if not isinstance(value, cls) or (isinstance(value, bool) and kind is int):
+        raise ValueError(
+            f"For '{owner or caller()}', the state's '{key}' must be of type {cls.__name__}, "
+            f"but got {value!r}."
+        )
+    return value
+
+
+def read_dict_field(
+    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
+) -> dict[str, T]:
+    """Return a copy of `state[key]`, which must be a dict with values of type `kind`.
+
+    Args:
+        state: The state, as `load_state_dict` receives it.
+        key: The key.
+        kind: The expected type of the values.
+        owner: The name in the error; by default that of the callback.
+
+    Returns:
+        A new dict of the values, converted as by `read_field`.
+
+    Raises:
+        ValueError: There is no such key, or its value is of another type.
+
+    Examples:
+        >>> read_dict_field({"best": {"loss": 0.5}}, "best", float, "BestCheckpoint")
+        {'loss': 0.5}
+    """
+    values = read_field(state, key, dict[str, object], owner)
+    path = f"{owner or caller()}.{key}"
+    return {name: read_field(values, name, kind, path) for name in values}
+
+
+def read_list_field(
+    state: Mapping[str, object], key: str, kind: type[T], owner: str | None = None
+) -> list[T]:
+    """Return a copy of `state[key]`, which must be a list with items of type `kind`.
+
+    Args:
+        state: The state, as `load_state_dict` receives it.
+        key: The key.
+        kind: The expected type of the items.
+        owner: The name in the error; by default that of the callback.
+
+    Returns:
+        A new list of the items, converted as by `read_field`.
+
+    Raises:
+        ValueError: There is no such key, or its value is of another type.
+
+    Examples:
+        >>> read_list_field({"epoch": [1, 2]}, "epoch", int, "History")
+        [1, 2]
+    """
+    items = read_field(state, key, list[object], owner)
+    indexed = {key: {str(i): item for i, item in enumerate(items)}}
+    return list(read_dict_field(indexed, key, kind, owner).values())
