@@ -39,7 +39,8 @@ LAYERS = {
 # path of MindSpore's has the names of a package above.
 LAYERS_OF_MODULES = dict.fromkeys(
     (
-        *("ops.assignment", "ops.composition", "ops.creation", "ops.functional"),
+        *("ops", "ops._windows", "ops.assignment", "ops.composition", "ops.convolution"),
+        *("ops.creation", "ops.interpolation", "ops.losses", "ops.normalization", "ops.pooling"),
         *("ops.gradient_clipping", "ops.gradients", "ops.properties", "ops.random", "ops.summary"),
     ),
     4,

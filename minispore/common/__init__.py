@@ -1,14 +1,5 @@
 """Tensors, parameters, initializers, data types, the random seed and the context."""
 
-# First, since `Tensor` is made of operations, and is complete before those that create tensors.
-import minispore.ops as _ops  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from minispore.common.context import GRAPH_MODE as GRAPH_MODE
-from minispore.common.context import PYNATIVE_MODE as PYNATIVE_MODE
-from minispore.common.context import get_context as get_context
-from minispore.common.context import set_context as set_context
-from minispore.common.context import set_device as set_device
-from minispore.common.parameter import Parameter as Parameter
-from minispore.common.parameter import ParameterTuple as ParameterTuple
-from minispore.common.seed import get_seed as get_seed
-from minispore.common.seed import set_seed as set_seed
-from minispore.common.tensor import Tensor as Tensor
+from minispore.utils.facade import facade
+
+__getattr__, __dir__ = facade(__name__)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from minispore.common import step_cache
 from minispore.common.parallel import (
     ParallelMode,
     get_auto_parallel_context,
@@ -126,10 +127,7 @@ def steps_of(owner: object, name: str = "_captured_steps") -> CapturedSteps:
     """Return the steps in an attribute of an object; steps without plans, if there are none yet."""
     steps: CapturedSteps | None = vars(owner).get(name)
     if steps is None:
-        # Imports the package of graph mode, which a program in PyNative mode does not need.
-        from minispore.engine.array.capture_hooks import StepCache
-
-        steps = vars(owner)[name] = StepCache()
+        steps = vars(owner)[name] = step_cache.StepCache()
     return steps
 
 

@@ -10,7 +10,7 @@ Source: MindSpore's `mindspore.common.initializer`.
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from minispore.engine.dispatch import check_fits
 from minispore.engine.dtypes import from_array_dtype
 from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.checks import as_items, check_number, check_one_of, check_type, type_error
+from minispore.utils.facade import facade
+
+if not TYPE_CHECKING:  # type checkers take it for a definition of every name
+    __getattr__, _ = facade(__name__)
 
 FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]

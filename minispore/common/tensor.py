@@ -1536,3 +1536,8 @@ def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray
     elif init is not None:
         raise type_error(init, "init", "be an Initializer, for example Normal()")
     return values
+
+
+# The operations below `Tensor` are annotated with it: tools evaluate the annotations.
+for _module in (arithmetic, comparison, elementwise, indexing, linalg, reduction, shapes):
+    vars(_module)["Tensor"] = Tensor

@@ -3,24 +3,6 @@
 `init` joins the processes that `mpiexec` has started. mpi4py is imported only then.
 """
 
-from minispore.communication._world import (
-    GlobalComm,
-    get_group_size,
-    get_local_rank,
-    get_local_rank_size,
-    get_process_group_ranks,
-    get_rank,
-    init,
-    release,
-)
+from minispore.utils.facade import facade
 
-__all__ = [
-    "GlobalComm",
-    "get_group_size",
-    "get_local_rank",
-    "get_local_rank_size",
-    "get_process_group_ranks",
-    "get_rank",
-    "init",
-    "release",
-]
+__getattr__, __dir__ = facade(__name__)

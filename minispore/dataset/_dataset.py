@@ -34,7 +34,7 @@ from minispore.dataset._operations import (
 from minispore.dataset._pipeline_table import pipeline_table
 from minispore.dataset.config import get_num_parallel_workers
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
-from minispore.dataset.transforms import flatten_transforms
+from minispore.dataset.transforms.transforms import flatten_transforms
 from minispore.utils.checks import (
     as_items,
     caller,

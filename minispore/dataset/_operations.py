@@ -40,7 +40,7 @@ from minispore.dataset.samplers import (
     SubsetRandomSampler,
     SubsetSampler,
 )
-from minispore.dataset.transforms import RandomTransform, Transform, user_code_in
+from minispore.dataset.transforms.transforms import RandomTransform, Transform, user_code_in
 from minispore.utils.arrays import Float64Array
 from minispore.utils.checks import as_tuple, check_type
 

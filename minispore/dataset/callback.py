@@ -1,6 +1,5 @@
-"""Callbacks of data pipelines, in the module in which MindSpore has them."""
+"""MindSpore's import path of the callbacks of data sets."""
 
-from minispore.dataset._ds_callback import DSCallback
+from minispore.utils.facade import facade
 
-# `callback.pyi` has the same names for type checkers.
-__all__ = ["DSCallback", "WaitedDSCallback"]  # noqa: F822  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = facade(__name__)

@@ -1,3 +1,4 @@
-from minispore.dataset import DSCallback, WaitedDSCallback
+# The names of the module; each is imported when it is first used.
 
-__all__ = ["DSCallback", "WaitedDSCallback"]
+from minispore.dataset._ds_callback import DSCallback as DSCallback
+from minispore.train.callback._waited_ds_callback import WaitedDSCallback as WaitedDSCallback

@@ -26,21 +26,9 @@ Examples:
     6.0
 """
 
-from minispore.engine.array import Array as Array
-from minispore.engine.array import ArrayBackend as ArrayBackend
-from minispore.engine.array import DeviceNamespace as DeviceNamespace
-from minispore.engine.array import Namespace as Namespace
-from minispore.engine.array import namespace as namespace
-from minispore.engine.array import register_backend as register_backend
-from minispore.engine.array import register_namespace as register_namespace
-from minispore.engine.dispatch import Variable as Variable
-from minispore.engine.dispatch import apply_rule as apply_rule
-from minispore.engine.dtypes import DType as DType
-from minispore.engine.graph import Node as Node
-from minispore.engine.graph import backward_pass as backward_pass
-from minispore.engine.graph import is_recording as is_recording
-from minispore.engine.graph import record as record
-from minispore.engine.rules import Pullback as Pullback
+from minispore.utils.facade import facade
+
+__getattr__, __dir__ = facade(__name__)
 
 # An error in any other function of this package names the function that has called it.
 _NAMED_IN_ERRORS = ("apply_rule", "dtype_to_nptype", "dtype_to_pytype", "pytype_to_dtype")

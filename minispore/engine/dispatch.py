@@ -58,7 +58,7 @@ class Variable:
     _data: Array
     _node: Node | None
     # Those that may share its memory, and whether it stays a constant if others are written to.
-    _aliases: "tuple[set[ref[Variable]], bool]"
+    _aliases: "tuple[dict[int, ref[Variable]], bool]"
     # Whether what is assigned to it is a constant.
     _is_input: ClassVar[bool] = False
     # The class of the results of operations: the sum of two Parameters is a Tensor.
@@ -77,7 +77,7 @@ class Variable:
 
 P = ParamSpec("P")
 T = TypeVar("T", bound=Variable)
-ALONE: Final[tuple[set[ref[Variable]], bool]] = (set(), False)
+ALONE: Final[tuple[dict[int, ref[Variable]], bool]] = ({}, False)
 Number: TypeAlias = int | float | bool
 
 
@@ -119,20 +119,21 @@ def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
         x: Another variable.
         is_constant: Whether no gradient flows into `view` from what is written to others.
     """
-    if root_of(view._data) is not root_of(x._data):
+    a, b = view._data, x._data
+    if a is not b and root_of(a) is not root_of(b):
         return
     if x._aliases is ALONE:
-        x._aliases = set(), False
-        x._aliases[0].add(ref(x, x._aliases[0].discard))
+        # By address: one that has died leaves its place to the next at this address.
+        x._aliases = {id(x): ref(x)}, False
     known, inherited = x._aliases
-    known.add(ref(view, known.discard))
+    known[id(view)] = ref(view)
     view._aliases = known, is_constant or inherited
 
 
 def aliases(x: Variable) -> list[Variable]:
     """Return the other variables that share the memory of `x`."""
     root = root_of(x._data)
-    known = [alias() for alias in tuple(x._aliases[0])]
+    known = [alias() for alias in tuple(x._aliases[0].values())]
     return [y for y in known if y is not None and y is not x and root_of(y._data) is root]
 
 

@@ -7,3 +7,10 @@
 
 The packages below have only hooks, in `engine.array.capture_hooks`.
 """
+
+from typing import TYPE_CHECKING
+
+from minispore.utils.facade import facade
+
+if not TYPE_CHECKING:  # type checkers take it for a definition of every name
+    __getattr__, _ = facade(__name__)

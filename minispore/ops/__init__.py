@@ -1,5 +1,11 @@
-"""The public operations under MindSpore's names, and gradients."""
+"""The public operations under MindSpore's names, and gradients.
 
-from minispore.ops import composite as composite
-from minispore.ops import operations as operations
-from minispore.ops.functional import *  # noqa: F403
+A module declares an operation: its `__all__` lists the function, the function's other names and its
+1.x primitive.
+"""
+
+# An operation on values that are no tensors returns a tensor.
+import minispore.common.tensor as _tensor  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from minispore.utils.facade import facade
+
+__getattr__, __dir__ = facade(__name__)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
 from minispore.ops.manipulation import INT32_MAX, pad_constant
 from minispore.utils.checks import as_items, caller, check_int, is_tuple, type_error
-
-if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
 
 # MindSpore's padding modes.
 PAD_MODES = ("same", "valid", "pad")

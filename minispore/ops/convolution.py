@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from minispore.common.tensor import Tensor
 from minispore.engine.array import Shape, is_host
 from minispore.engine.dispatch import (
     apply1,
@@ -32,9 +32,6 @@ from minispore.ops._windows import (
 from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import pad_constant
 from minispore.utils.checks import as_items, caller, check_int, check_one_of
-
-if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
 
 __all__ = ["conv2d"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
 from minispore.engine.dispatch import (
@@ -35,9 +35,6 @@ from minispore.utils.checks import (
     type_error,
     value_error,
 )
-
-if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
 
 __all__ = ["ResizeNearestNeighbor", "interpolate"]
 

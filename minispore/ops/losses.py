@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import nan
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -50,9 +51,6 @@ from minispore.ops.manipulation import check_nonempty, permute
 from minispore.ops.reduction import mean, sum
 from minispore.utils.checks import caller, check_int, check_one_of, check_type, value_error
 from minispore.utils.warn import warn_at_caller
-
-if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
 
 __all__ = [
     "BinaryCrossEntropy", "KLDivLoss", "SigmoidCrossEntropyWithLogits", "binary_cross_entropy",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
+from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
@@ -24,9 +24,6 @@ from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
 from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import caller, check_bool, check_number, value_error
-
-if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
 
 __all__ = ["batch_norm", "layer_norm"]
 

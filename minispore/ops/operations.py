@@ -4,8 +4,8 @@ A primitive is made with its attributes and then called with tensors: `Softmax(0
 `softmax(x, 0)`. Each is declared next to the function that it calls.
 """
 
-from minispore.ops.functional import *  # noqa: F403
-from minispore.ops.functional import _NAMES
+from minispore.utils.facade import facade, public_names
 
+__getattr__, __dir__ = facade(__name__)
 # The names with a capital; the functions are in `minispore.ops`.
-globals()["__all__"] = [name for name in _NAMES if name[0].isupper()]
+__all__ = [name for name in public_names(__name__) if name[0].isupper()]  # pyright: ignore[reportUnsupportedDunderAll]

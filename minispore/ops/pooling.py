@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
+from typing import Literal, TypeAlias, cast, overload
 
 import numpy as np
 
+from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.engine.dispatch import (
@@ -35,9 +36,6 @@ from minispore.ops._windows import (
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
 from minispore.utils.checks import caller, check_bool, check_int, check_one_of
-
-if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
 
 __all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]
 

@@ -3,10 +3,16 @@
 Each of them is a `minispore.train.Callback`, for `Model.train` and `Model.fit`.
 """
 
+from typing import TYPE_CHECKING
+
 from minispore.tensorpack import callbacks, logger, train
 from minispore.tensorpack.callbacks import *  # noqa: F403
 from minispore.tensorpack.protocol import RunValues, UnknownMetricError
 from minispore.tensorpack.train import *  # noqa: F403
+from minispore.utils.facade import facade
+
+if not TYPE_CHECKING:  # type checkers take it for a definition of every name
+    __getattr__, __dir__ = facade(__name__)
 
 __all__: list[str] = ["RunValues", "UnknownMetricError", "logger"]
 __all__ += callbacks.__all__

@@ -1,5 +1,7 @@
 """All callbacks, triggers and monitors; tensorpack's import path of them."""
 
+from typing import TYPE_CHECKING
+
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.external import (
     InjectShell,
@@ -65,6 +67,10 @@ from minispore.tensorpack.triggers import (
     PeriodicTrigger,
     ProxyCallback,
 )
+from minispore.utils.facade import facade
+
+if not TYPE_CHECKING:  # type checkers take it for a definition of every name
+    __getattr__, __dir__ = facade(__name__)
 
 __all__ = [
     "BinaryClassificationStats", "Callback", "CallbackFactory", "CheckNumerics",

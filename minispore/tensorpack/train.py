@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.external import RunUpdateOps
@@ -13,6 +14,10 @@ from minispore.train import Callback as TrainCallback
 from minispore.train import DatasetLike, Model
 from minispore.train.protocol import check_dataset
 from minispore.utils.checks import check_arguments, check_int
+from minispore.utils.facade import facade
+
+if not TYPE_CHECKING:  # type checkers take it for a definition of every name
+    __getattr__, __dir__ = facade(__name__)
 
 __all__ = [
     "DEFAULT_CALLBACKS", "DEFAULT_MONITORS", "StopTraining", "TrainConfig", "Trainer",

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from minispore._metrics.names import MetricName
+from minispore._metrics.registry import MetricName
 from minispore.common import Tensor
 from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.parallel import get_auto_parallel_context

@@ -138,10 +138,9 @@ def _public_name(frame: FrameType) -> str:
     if scope:
         return _method_name(scope, name, frame.f_locals.get("self"))
     names: Collection[str] | None = frame.f_globals.get("__all__")
-    if names is None and "_IS_FACADE" in package:
-        names = package
-    elif names is None and "._" in module:
-        names = vars(sys.modules[module.rpartition(".")[0]])
+    if names is None and ("_IS_FACADE" in package or "._" in module):
+        home = package["__name__"] if "_IS_FACADE" in package else module.rpartition(".")[0]
+        names = dir(sys.modules[home])
     is_public = names is None or name in names or not in_library
     return name if is_public and name[0] != "_" else ""
 

@@ -23,7 +23,7 @@ from minispore.dataset import transforms, vision
 from minispore.dataset._node import EpochKey, rows_of
 from minispore.dataset.idx import write_idx
 from minispore.dataset.samplers import BuiltinSampler
-from minispore.dataset.transforms import RandomTransform
+from minispore.dataset.transforms.transforms import RandomTransform
 from minispore.utils.arrays import Float64Array
 from tests.helpers.randomness import assert_frequencies, uniform
 

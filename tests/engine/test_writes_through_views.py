@@ -349,8 +349,19 @@ def test_views_do_not_keep_each_other_in_memory() -> None:
     for _ in range(100):
         ops.stop_gradient(x[0].T.reshape(-1))
     assert aliases(x) == []
-    assert len(x._aliases[0]) == 1
+    # The places of those that have died are used again.
+    assert len(x._aliases[0]) < 10
     views = [x[0], x.T]
     assert len(aliases(views[0])) == 2
     del x
     assert len(aliases(views[0])) == 1
+
+
+def test_operand_of_a_rule_is_named_twice() -> None:
+    def first_row(x: A, _: A) -> tuple[A, tuple[None, None]]:
+        return x[0], (None, None)
+
+    x = Tensor(np.zeros((2, 2)))
+    row = ops.apply_rule(first_row, x, x)
+    row[0] = 3
+    assert x.tolist() == [[3, 0], [0, 0]]

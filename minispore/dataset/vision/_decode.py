@@ -5,7 +5,7 @@ from io import BytesIO
 import numpy as np
 
 from minispore.dataset._node import Array
-from minispore.dataset.transforms import Transform
+from minispore.dataset.transforms.transforms import Transform
 from minispore.utils.arrays import UInt8Array
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from minispore.dataset._node import Array
-from minispore.dataset.transforms import RandomTransform
+from minispore.dataset.transforms.transforms import RandomTransform
 from minispore.dataset.vision._decode import Decode
 from minispore.dataset.vision._geometric import (
     Affine,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset._node import Array
-from minispore.dataset.transforms import Transform
+from minispore.dataset.transforms.transforms import Transform
 from minispore.utils.arrays import Float32Array, IndexArray
 from minispore.utils.checks import as_items, check_int, check_type, type_error
 

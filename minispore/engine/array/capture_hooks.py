@@ -61,9 +61,6 @@ class CapturedSteps(Protocol):
         ...
 
 
-# Defined by a package above, which is imported when the name is first used.
-StepCache: Callable[[], CapturedSteps]
-
 # What captures the step of this thread; None in an eager step.
 current_hooks: ContextVar[CaptureHooks | None] = ContextVar("current_hooks", default=None)
 _EAGER = CaptureHooks()

@@ -5,7 +5,7 @@ from math import prod
 from minispore.engine.array import A, namespace
 from minispore.engine.rules import Binary, Unary
 from minispore.engine.rules.indexing import Index
-from minispore.engine.rules.reduction import log_of_total, log_softmax
+from minispore.engine.rules.reduction import log_softmax, total_less_one
 
 
 def cross_entropy(logits: A, index: Index, reduction: str) -> Unary[A]:
@@ -22,14 +22,13 @@ def cross_entropy(logits: A, index: Index, reduction: str) -> Unary[A]:
     xp = namespace(logits)
     shifted = logits - xp.stop_gradient(xp.max(logits, axis=-1, keepdims=True))
     exponentials = xp.exp(shifted)
-    totals = xp.sum(exponentials, axis=-1, keepdims=True)
-    logarithms = log_of_total(totals, exponentials, -1)
-    losses = xp.squeeze(logarithms, -1) - shifted[index]
+    rests = xp.squeeze(total_less_one(exponentials, -1), -1)
+    losses = xp.log1p(rests) - shifted[index]
     count = prod(losses.shape) if reduction == "mean" else 1
 
     def pullback(g: A) -> A:
         g = xp.broadcast_to(g / count, losses.shape)
-        gradient = exponentials * (xp.expand_dims(g, axis=-1) / totals)
+        gradient = exponentials * xp.expand_dims(g / (rests + 1.0), axis=-1)
         gradient -= xp.scatter_add(g, index=index, shape=logits.shape)  # in place: the array is new
         return gradient
 

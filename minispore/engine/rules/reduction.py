@@ -52,14 +52,14 @@ def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     top = xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
     top = xp.where(xp.isfinite(top), top, 0.0)
     exponentials = xp.exp(x - top)
-    total = xp.sum(exponentials, axis=axis, keepdims=True)
-    value = log_of_total(total, exponentials, axis) + top
+    rest = total_less_one(exponentials, axis)
+    value = xp.log1p(rest) + top
     if not keepdims:
         value = xp.squeeze(value, _axes(axis, x.ndim))
 
     def pullback(g: A) -> A:
         # Not by the exponential of x less the value, in which a large x leaves no logarithm.
-        return repeat_to_match_shape(g, x.shape, axis, keepdims) * (exponentials / total)
+        return repeat_to_match_shape(g, x.shape, axis, keepdims) * (exponentials / (rest + 1.0))
 
     return value, (pullback,)
 
@@ -81,28 +81,25 @@ def log_softmax(x: A, axis: int) -> Unary[A]:
     xp = namespace(x)
     shifted = x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
     exponentials = xp.exp(shifted)
-    total = xp.sum(exponentials, axis=axis, keepdims=True)
+    rest = total_less_one(exponentials, axis)
 
     def pullback(g: A) -> A:
-        return g - exponentials * (xp.sum(g, axis=axis, keepdims=True) / total)
+        return g - exponentials * (xp.sum(g, axis=axis, keepdims=True) / (rest + 1.0))
 
-    return shifted - log_of_total(total, exponentials, axis), (pullback,)
+    return shifted - xp.log1p(rest), (pullback,)
 
 
-def log_of_total(total: A, exponentials: A, axis: Axis) -> A:
-    """Return the logarithm of a sum of which the largest term is 1, also where the sum is almost 1.
+def total_less_one(terms: A, axis: Axis) -> A:
+    """Return Σ terms − 1, accurate also where the largest term is 1, and the others almost 0.
 
     Args:
-        total: The sum, of which the reduced axes have the length 1.
-        exponentials: The terms.
-        axis: The axis or axes over which they are added.
+        terms: Numbers of at most 1.
+        axis: The axis or axes over which they are added; they stay with the length 1.
     """
-    xp = namespace(total)
-    # If only one term is 1, the sum less 1 is replaced by the sum of the others.
-    others = exponentials - xp.floor(exponentials)
-    rest = total - 1.0
-    error = rest - xp.sum(others, axis=axis, keepdims=True)
-    return xp.log1p(rest - xp.stop_gradient(xp.where(xp.abs(error) < 0.5, error, 0.0)))
+    xp = namespace(terms)
+    ones = xp.floor(terms)
+    others = xp.sum(terms - ones, axis=axis, keepdims=True)
+    return others + (xp.sum(ones, axis=axis, keepdims=True) - 1.0)
 
 
 def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:

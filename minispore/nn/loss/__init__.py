@@ -1,3 +1,5 @@
 """The loss functions."""
 
-from minispore.nn.loss.loss import *  # noqa: F403
+from minispore.utils.facade import facade
+
+__getattr__, __dir__ = facade(__name__)

@@ -1,11 +1,5 @@
 """Cells around a network: with its loss, for evaluation, and for a training step."""
 
-from minispore.nn.wrap.cell_wrapper import TrainOneStepCell as TrainOneStepCell
-from minispore.nn.wrap.cell_wrapper import WithEvalCell as WithEvalCell
-from minispore.nn.wrap.cell_wrapper import WithLossCell as WithLossCell
-from minispore.nn.wrap.grad_reducer import DistributedGradReducer as DistributedGradReducer
-from minispore.nn.wrap.loss_scale import DynamicLossScaleUpdateCell as DynamicLossScaleUpdateCell
-from minispore.nn.wrap.loss_scale import FixedLossScaleUpdateCell as FixedLossScaleUpdateCell
-from minispore.nn.wrap.loss_scale import (
-    TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell,
-)
+from minispore.utils.facade import facade
+
+__getattr__, __dir__ = facade(__name__)

@@ -1,3 +1,5 @@
 """The metrics that `Model.eval` computes, and their names."""
 
-from minispore._metrics import *  # noqa: F403
+from minispore.utils.facade import facade
+
+__getattr__, __dir__ = facade(__name__)

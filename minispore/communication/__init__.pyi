@@ -1,0 +1,23 @@
+# The names of the module; each is imported when it is first used.
+
+from minispore.communication._world import (
+    GlobalComm,
+    get_group_size,
+    get_local_rank,
+    get_local_rank_size,
+    get_process_group_ranks,
+    get_rank,
+    init,
+    release,
+)
+
+__all__ = [
+    "GlobalComm",
+    "get_group_size",
+    "get_local_rank",
+    "get_local_rank_size",
+    "get_process_group_ranks",
+    "get_rank",
+    "init",
+    "release",
+]

@@ -1,0 +1,4 @@
+# The names of the module; each is imported when it is first used.
+
+from minispore.dataset.transforms.transforms import *
+from minispore.dataset.transforms.transforms import __all__ as __all__

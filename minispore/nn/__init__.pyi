@@ -1,0 +1,11 @@
+# The names of the module; each is imported when it is first used.
+
+from minispore._metrics import *
+from minispore.nn import metrics as metrics
+from minispore.nn.cell import Cell as Cell
+from minispore.nn.dynamic_lr import *
+from minispore.nn.layer import *
+from minispore.nn.learning_rate_schedule import *
+from minispore.nn.loss import *
+from minispore.nn.optim import *
+from minispore.nn.wrap import *

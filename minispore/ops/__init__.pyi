@@ -1,0 +1,25 @@
+# The names of the module; each is imported when it is first used.
+
+from minispore.engine.dispatch import apply_rule as apply_rule
+from minispore.ops import composite as composite
+from minispore.ops import operations as operations
+from minispore.ops.arithmetic import *
+from minispore.ops.assignment import *
+from minispore.ops.comparison import *
+from minispore.ops.composition import *
+from minispore.ops.convolution import *
+from minispore.ops.creation import *
+from minispore.ops.elementwise import *
+from minispore.ops.gradient_clipping import *
+from minispore.ops.gradients import *
+from minispore.ops.indexing import *
+from minispore.ops.interpolation import *
+from minispore.ops.linalg import *
+from minispore.ops.losses import *
+from minispore.ops.manipulation import *
+from minispore.ops.normalization import *
+from minispore.ops.pooling import *
+from minispore.ops.properties import *
+from minispore.ops.random import *
+from minispore.ops.reduction import *
+from minispore.ops.summary import *
