@@ -12,9 +12,9 @@ from zlib import crc32
 
 import numpy as np
 
-from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication import _watchdog
-from minispore.communication._world import GlobalComm, World, require_world
+from minispore.communication._group import GlobalComm
+from minispore.communication._world import World, require_world
 from minispore.engine.array import NUMPY_TYPES, Array, as_buffer, device_namespace, is_host, to_host
 from minispore.utils.checks import caller, is_sequence
 
@@ -29,18 +29,6 @@ _MAX_CHARACTERS: Final = 200
 
 # The name of the callback that runs in this process only, and must not call a collective.
 _local_callback: ContextVar[str | None] = ContextVar("local_callback", default=None)
-
-
-def is_data_parallel() -> bool:
-    """Return whether the parallel mode is data parallel.
-
-    Raises:
-        RuntimeError: It is, and `init` was not called.
-    """
-    if get_auto_parallel_context("parallel_mode") == ParallelMode.STAND_ALONE:
-        return False
-    require_world()
-    return True
 
 
 @contextmanager

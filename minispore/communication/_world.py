@@ -7,37 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from minispore.common.parallel import clear_world_info, set_world_info
+from minispore.communication._group import GlobalComm, check_group, check_joined, members
 from minispore.communication._mpi import Communicator, Mpi, is_cuda_aware, load
 from minispore.communication._watchdog import Departures, Watchdog, watch_exits
-from minispore.utils.checks import caller, type_error
 
 # MindSpore's names of communication libraries; MPI is used for each of them.
 _BACKENDS: Final = ("mccl", "mpi", "nccl")
-_WORLDS: Final = ("hccl_world_group", "mccl_world_group", "nccl_world_group")
 _TIMEOUT_SECONDS: Final = 1800.0
-
-
-class GlobalComm:
-    """The state of the communication.
-
-    Attributes:
-        BACKEND: The communication library, "mpi".
-        WORLD_COMM_GROUP: The name of the group of all processes.
-        INITED: Whether `init` was called.
-        CUDA_AWARE: Whether MPI accesses GPU memory directly. Otherwise arrays are copied to the
-            host first. MindSpore does not have this attribute.
-
-    Examples:
-        >>> GlobalComm.BACKEND, GlobalComm.INITED
-        ('mpi', False)
-
-    Source: MindSpore's `mindspore.communication.GlobalComm`.
-    """
-
-    BACKEND: str = "mpi"
-    WORLD_COMM_GROUP: str = "mccl_world_group"
-    INITED: bool = False
-    CUDA_AWARE: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,6 +89,7 @@ def init(backend_name: str | None = None) -> None:
     watchdog = Watchdog(rank, timeout, departures if is_threaded else None)
     forget_exits = watch_exits(error_comm, departures)
     _world.append(World(mpi, comm, error_comm, rank, size, watchdog, departures, forget_exits))
+    members.append(_world[0])
     GlobalComm.INITED, GlobalComm.CUDA_AWARE = True, cuda_aware
 
 
@@ -137,53 +114,8 @@ def release() -> None:
     world.error_comm.Free()
     clear_world_info()
     _world.clear()
+    members.clear()
     GlobalComm.INITED = GlobalComm.CUDA_AWARE = False
-
-
-def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
-    """Return the rank of this process.
-
-    Args:
-        group: The name of the group of all processes.
-
-    Returns:
-        An int from 0; 0 if `init` was not called.
-
-    Raises:
-        TypeError: `group` is not a string.
-        ValueError: There is no such group.
-
-    Examples:
-        >>> get_rank()
-        0
-
-    Source: MindSpore's `mindspore.communication.get_rank`.
-    """
-    _check_group(group)
-    return _world[0].rank if _world else 0
-
-
-def get_group_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
-    """Return the number of processes.
-
-    Args:
-        group: The name of the group of all processes.
-
-    Returns:
-        An int from 1; 1 if `init` was not called.
-
-    Raises:
-        TypeError: `group` is not a string.
-        ValueError: There is no such group.
-
-    Examples:
-        >>> get_group_size()
-        1
-
-    Source: MindSpore's `mindspore.communication.get_group_size`.
-    """
-    _check_group(group)
-    return _world[0].size if _world else 1
 
 
 def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
@@ -205,7 +137,7 @@ def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
     Source: MindSpore's `mindspore.communication.get_local_rank`.
     """
-    _check_group(group)
+    check_group(group)
     return _local_rank_and_size()[0]
 
 
@@ -228,7 +160,7 @@ def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
     Source: MindSpore's `mindspore.communication.get_local_rank_size`.
     """
-    _check_group(group)
+    check_group(group)
     return _local_rank_and_size()[1]
 
 
@@ -252,17 +184,13 @@ def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[in
 
     Source: MindSpore's `mindspore.communication.get_process_group_ranks`.
     """
-    _check_group(group)
+    check_group(group)
     return list(range(require_world().size))
 
 
 def require_world() -> World:
     """Return the group of processes; RuntimeError if `init` was not called."""
-    if not _world:
-        raise RuntimeError(
-            f"For '{caller()}', the processes have not been joined: call "
-            "'minispore.communication.init()' at the start of the program."
-        )
+    check_joined()
     return _world[0]
 
 
@@ -289,14 +217,3 @@ def _timeout() -> float:
             f"seconds above 0, but got {text!r}."
         )
     return seconds
-
-
-def _check_group(group: object) -> None:
-    if not isinstance(group, str):
-        raise TypeError(
-            f"For '{caller()}', the argument 'group' must be type of string, but got 'group' "
-            f"type : {type(group)}."
-        )
-    if group not in _WORLDS:
-        must = f"be '{GlobalComm.WORLD_COMM_GROUP}', the group of all processes"
-        raise type_error(group, "group", must, ValueError)

@@ -11,7 +11,7 @@ from minispore._metrics.registry import MetricName
 from minispore.common import Tensor
 from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.parallel import get_auto_parallel_context
-from minispore.communication import get_group_size
+from minispore.communication._group import get_group_size, is_data_parallel
 from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.nn.cell import evaluation_mode
@@ -27,7 +27,7 @@ from minispore.train.protocol.callback import (
     reject_legacy_hooks,
 )
 from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
-from minispore.train.strategy import SingleProcess, current_strategy
+from minispore.train.strategy import SingleProcess
 from minispore.utils.checks import (
     caller,
     check_int,
@@ -506,6 +506,15 @@ class Model:
                 f"For '{caller()}', the model argument 'metrics' can not be None or empty: "
                 "there would be nothing to evaluate."
             )
+
+
+def current_strategy() -> SingleProcess:
+    """Return the strategy for the program's `parallel_mode`."""
+    if not is_data_parallel():
+        return SingleProcess()
+    from minispore.train.data_parallel import DataParallel
+
+    return DataParallel()
 
 
 def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from minispore import communication
-from minispore.communication import _world
+from minispore.communication import _group, _world
 from minispore.communication._mpi import Communicator, Mpi
 from minispore.communication._watchdog import Departures, Watchdog
 
@@ -54,6 +54,7 @@ def join_echo(monkeypatch: pytest.MonkeyPatch) -> EchoCommunicator:
     """Let this process be one of several with the same values, until the end of the test."""
     echo = EchoCommunicator()
     monkeypatch.setattr(_world, "_world", [echo_world(echo)])
+    monkeypatch.setattr(_group, "members", [*_world._world])
     monkeypatch.setattr(communication.GlobalComm, "INITED", True)
     return echo
 

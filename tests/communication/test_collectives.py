@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 import minispore as ms
 from minispore import nn
-from minispore.communication import _collectives, _world
+from minispore.communication import _collectives, _group, _world
 from minispore.engine import array as array_namespace
 from minispore.train import Model
 from tests.communication.echo_communicator import Array, EchoCommunicator, echo_world
@@ -54,6 +54,7 @@ def test_shortened_lists_have_the_first_five_texts(texts: list[str]) -> None:
 def test_collectives_keep_shapes_types_and_operands(arrays: list[Array], buffer: int) -> None:
     echo = EchoCommunicator()
     _world._world.append(echo_world(echo))
+    _group.members.append(_world._world[0])
     try:
         copies = [array.copy() for array in arrays]
         sums, received = (
@@ -67,6 +68,7 @@ def test_collectives_keep_shapes_types_and_operands(arrays: list[Array], buffer:
         )
     finally:
         _world._world.clear()
+        _group.members.clear()
     for array, before, total, same in zip(arrays, copies, sums, received, strict=True):
         np.testing.assert_array_equal(array, before)
         halves = array.dtype == np.float16

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import minispore as ms
-from minispore.communication import GlobalComm, _world
+from minispore.communication import GlobalComm, _group, _world
 
 T = TypeVar("T")
 # Seconds; a longer wait means that the threads do not call the same collectives.
@@ -104,6 +104,7 @@ def run_in_threads(size: int, program: Callable[[int], T]) -> list[T]:
 @contextmanager
 def _joined_world(communicator: ThreadedCommunicator) -> Generator[None, None, None]:
     _world._world.append(cast("_world.World", communicator))
+    _group.members.append(communicator)
     GlobalComm.INITED = True
     ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
     try:
@@ -112,3 +113,4 @@ def _joined_world(communicator: ThreadedCommunicator) -> Generator[None, None, N
         ms.reset_auto_parallel_context()
         GlobalComm.INITED = False
         _world._world.clear()
+        _group.members.clear()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from minispore import nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Callback, RunContext, strategy
+from minispore.train import Callback, RunContext, data_parallel
 from minispore.train import callback as cb
+from minispore.train.model import current_strategy
 from minispore.train.protocol.callback import EVENTS, CallbackManager
 from minispore.train.protocol.dataset import SupportsState
-from minispore.train.strategy import current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
 from tests.helpers.stub_models import Batches, X, Y, make
 
@@ -281,7 +281,7 @@ def test_chief_only_hook_receives_same_context(count: int) -> None:
 
 def test_error_is_reported_to_processes_and_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[BaseException] = []
-    monkeypatch.setattr(strategy, "abort_unless_all_failed", reported.append)
+    monkeypatch.setattr(data_parallel, "abort_unless_all_failed", reported.append)
     errors = [ArithmeticError("division"), KeyboardInterrupt()]
 
     def program(rank: int) -> bool:

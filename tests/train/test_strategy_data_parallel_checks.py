@@ -20,8 +20,8 @@ from minispore.train import (
     Model,
     RunContext,
     TimeMonitor,
-    strategy,
 )
+from minispore.train import data_parallel as strategy
 from tests.distributed.small_training import CLASSES, FEATURES, Case, network, weights
 from tests.distributed.threaded_communicator import run_in_threads
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Callback, Metric, Model, RunContext, strategy
+from minispore.train import Callback, Metric, Model, RunContext, data_parallel
 from minispore.train._metric_collection import MetricCollection
+from minispore.train.model import current_strategy
 from minispore.train.protocol import CallbackManager
-from minispore.train.strategy import SingleProcess, current_strategy
+from minispore.train.strategy import SingleProcess
 from tests.distributed.threaded_communicator import run_in_threads
 
 
@@ -145,7 +146,7 @@ def test_eval_network_keeps_parameter_names() -> None:
 def test_rows_of_processes_are_interleaved(total: int, processes: int) -> None:
     rows = [len(range(i, total, processes)) for i in range(min(processes, total))]
     columns = [np.arange(count) * len(rows) + i for i, count in enumerate(rows)]
-    result = strategy._join([ms.Tensor(column) for column in columns], rows)
+    result = data_parallel._join([ms.Tensor(column) for column in columns], rows)
     assert result is not None
     assert result.tolist() == list(range(total))
 

@@ -11,12 +11,11 @@ from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.dtype import float16, float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
-from minispore.communication._collectives import is_data_parallel
+from minispore.communication._group import is_data_parallel
 from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn._hooks import HookHandle, RegisteredHook
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
-from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 from minispore.ops.gradients import compute_gradients
 from minispore.utils.checks import as_items, check_arguments, check_function, check_type, type_error
 from minispore.utils.warn import warn_at_caller
@@ -27,6 +26,9 @@ __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
 LossFunction: TypeAlias = Callable[..., Tensor] | Constructs[..., Tensor]
 # Takes the gradients of a step, and returns those for the optimizer, or None for the same.
 GradientHook: TypeAlias = Callable[[tuple[Tensor, ...]], Sequence[Tensor] | None]
+_Step: TypeAlias = tuple[Tensor, tuple[Tensor, ...]]
+# The method of a `DistributedGradReducer`: from loss and gradients to those of all processes.
+_ReduceStep: TypeAlias = Callable[[Tensor, tuple[Tensor, ...], int], _Step]
 
 
 class WithLossCell(Cell):
@@ -161,6 +163,8 @@ class TrainOneStepCell(Cell):
         self.grad: ops.GradOperation = ops.GradOperation(get_by_list=True, sens_param=True)
         self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = _unreduced
         if self.reducer_flag:
+            from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
+
             self.grad_reducer = DistributedGradReducer(self.weights)
             broadcast_parameters(self)
 
@@ -262,9 +266,8 @@ class TrainOneStepCell(Cell):
 
         The backward pass starts from the scaled loss, so gradients in float16 do not underflow.
         """
-        given = self.grad_reducer
-        reducer = given if isinstance(given, DistributedGradReducer) else None
-        rows = 1 if reducer is None else batch_size_of(inputs)
+        reduce: _ReduceStep | None = getattr(self.grad_reducer, "reduce_step", None)
+        rows = 1 if reduce is None else batch_size_of(inputs)
         if not rows:
             # The other processes have data for this step; the mean over no rows would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
@@ -283,7 +286,7 @@ class TrainOneStepCell(Cell):
                 f"{loss.shape}. With reduction='sum', a loss function has the "
                 "gradients that MindSpore computes of such a loss; 'mean' is usual."
             )
-        return (loss, gradients) if reducer is None else reducer.reduce_step(loss, gradients, rows)
+        return (loss, gradients) if reduce is None else reduce(loss, gradients, rows)
 
     def _scaled(self, scale: float | Tensor, *inputs: Tensor) -> tuple[object, Tensor]:
         """Return the outputs of the network times `scale`, and the outputs."""

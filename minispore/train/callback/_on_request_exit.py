@@ -7,7 +7,8 @@ from pathlib import Path
 from types import FrameType, NoneType
 from typing import Self
 
-from minispore.communication._collectives import all_reduce_max, is_data_parallel
+from minispore.communication._collectives import all_reduce_max
+from minispore.communication._group import is_data_parallel
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason
 from minispore.train.protocol.training_state import TrainingState
