@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, overload
 
-from minispore._metrics import classification, confusion, curves, loss, regression
+from minispore import _metrics
 from minispore._metrics.metric import Metric
 from minispore.utils.arrays import HostArray
 from minispore.utils.unsupported import find_advice
@@ -27,25 +27,26 @@ MetricName = Literal[
 ]
 """The metrics that need no argument: the names that `Model` takes."""
 
-_METRICS: dict[str, Callable[..., Metric | float]] = {
-    "F1": classification.F1,
-    "acc": classification.Accuracy,
-    "accuracy": classification.Accuracy,
-    "auc": curves.auc,
-    "confusion_matrix": confusion.ConfusionMatrix,
-    "confusion_matrix_metric": confusion.ConfusionMatrixMetric,
-    "cosine_similarity": regression.CosineSimilarity,
-    "dice": classification.Dice,
-    "loss": loss.Loss,
-    "mae": regression.MAE,
-    "mse": regression.MSE,
-    "perplexity": loss.Perplexity,
-    "precision": classification.Precision,
-    "recall": classification.Recall,
-    "roc": curves.ROC,
-    "top_1_accuracy": classification.Top1CategoricalAccuracy,
-    "top_5_accuracy": classification.Top5CategoricalAccuracy,
-    "topk": classification.TopKCategoricalAccuracy,
+# The classes, and the function `auc`, by name.
+_METRICS = {
+    "F1": "F1",
+    "acc": "Accuracy",
+    "accuracy": "Accuracy",
+    "auc": "auc",
+    "confusion_matrix": "ConfusionMatrix",
+    "confusion_matrix_metric": "ConfusionMatrixMetric",
+    "cosine_similarity": "CosineSimilarity",
+    "dice": "Dice",
+    "loss": "Loss",
+    "mae": "MAE",
+    "mse": "MSE",
+    "perplexity": "Perplexity",
+    "precision": "Precision",
+    "recall": "Recall",
+    "roc": "ROC",
+    "top_1_accuracy": "Top1CategoricalAccuracy",
+    "top_5_accuracy": "Top5CategoricalAccuracy",
+    "topk": "TopKCategoricalAccuracy",
 }
 # By the name for `get_metric_fn`.
 _UNSUPPORTED = {
@@ -111,4 +112,5 @@ def get_metric_fn(name: str, *args: object, **kwargs: object) -> Metric | float:
         raise KeyError(
             f"For 'get_metric_fn', unsupported metric {name!r}; it must be one of {names()}."
         )
-    return _METRICS[name](*args, **kwargs)
+    make: Callable[..., Metric | float] = getattr(_metrics, _METRICS[name])
+    return make(*args, **kwargs)

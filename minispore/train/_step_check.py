@@ -1,6 +1,5 @@
 """Warnings of steps that train nothing."""
 
-from minispore.nn import TrainOneStepWithLossScaleCell
 from minispore.train.protocol.callback import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
 from minispore.utils.checks import as_items
@@ -21,7 +20,7 @@ class StepCheck:
 
     def __init__(self, params: InternalCallbackParam) -> None:
         self._params = params
-        self._has_loss_scale = isinstance(params.train_network, TrainOneStepWithLossScaleCell)
+        self._has_loss_scale: bool = getattr(params.train_network, "reports_overflow", False)
         self._warned = False
         self._steps = 0
         self._overflows = 0  # since the last step that was made

@@ -16,7 +16,7 @@ from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.nn.cell import evaluation_mode
 from minispore.nn.wrap.cell_wrapper import LossFunction
-from minispore.train import amp, loop
+from minispore.train import loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (
@@ -49,7 +49,6 @@ _SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {
     "keep_batchnorm_fp32": (None, True, False),
     "boost_config_dict": (None, ""),
 }
-_LEVELS = {"amp_level": amp.LEVELS, "boost_level": ("O0", "O1", "O2")}
 
 
 # Whether a training is in progress: an evaluation in it restores the modes of the cells.
@@ -115,10 +114,12 @@ class Model:
         check_type(eval_network, (Cell, NoneType), "eval_network")
         if not callable(loss_fn) or isinstance(loss_fn, type):
             check_type(loss_fn, (Cell, FunctionType, NoneType), "loss_fn")
-        _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
+        check_type(amp_level, str, "amp_level")
+        check_type(boost_level, str, "boost_level")
+        check_one_of(boost_level, ("O0", "O1", "O2"), "boost_level")
+        _check_options({"boost_level": boost_level, **kwargs})
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
-        if optimizer is None:
-            amp.auto_mixed_precision(network, amp_level)
+        self._train_network = _training_step(network, loss_fn, optimizer, amp_level, kwargs)
         self._network = network
         # The steps of `predict` in graph mode.
         self._captured_steps: CapturedSteps | None = None
@@ -127,16 +128,6 @@ class Model:
         self._metrics = get_metrics(metrics)
         _check_indexes(eval_indexes)
         self._eval_indexes = eval_indexes
-        self._train_network = network if loss_fn is None else WithLossCell(network, loss_fn)
-        if optimizer is not None:
-            self._train_network = amp.build_train_network(
-                network,
-                optimizer,
-                loss_fn,
-                amp_level,
-                boost_level,
-                **{key: kwargs[key] for key in ("loss_scale_manager",) if key in kwargs},
-            )
         self._eval_network = eval_network
         if self._metrics and eval_network is None:
             if loss_fn is None:
@@ -517,19 +508,37 @@ def current_strategy() -> SingleProcess:
     return DataParallel()
 
 
-def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> None:
+def _training_step(
+    network: Cell,
+    loss_fn: LossFunction | None,
+    optimizer: Optimizer | None,
+    amp_level: str,
+    options: Mapping[str, object],
+) -> Cell:
+    """Return the cell that does a training step, or computes the loss if there is no optimizer."""
+    manager = options.get("loss_scale_manager")
+    with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+    if amp_level == "O0" and manager is None and (optimizer is None or optimizer.loss_scale == 1):
+        return with_loss if optimizer is None else TrainOneStepCell(with_loss, optimizer)
+    from minispore.train import amp
+
+    check_one_of(amp_level, amp.LEVELS, "amp_level")
+    if optimizer is None:
+        amp.auto_mixed_precision(network, amp_level)
+        return with_loss
+    known = {"loss_scale_manager": manager} if "loss_scale_manager" in options else {}
+    return amp.build_train_network(network, optimizer, loss_fn, amp_level, "O0", **known)
+
+
+def _check_options(options: Mapping[str, object]) -> None:
     """Raise ValueError unless each option is known and its value has no effect."""
-    for name, level in levels.items():
-        check_type(level, str, name)
-        check_one_of(level, _LEVELS[name], name)
-    for name in others:
+    for name, value in options.items():
         if name not in (*_SUPPORTED_OPTIONS, "loss_scale_manager"):
             raise ValueError(
                 "For 'Model', the argument in 'kwargs' should be 'loss_scale_manager', "
                 "'keep_batchnorm_fp32', 'boost_config_dict' or 'acc_level', "
                 f"but got '{name}'."
             )
-    for name, value in {**levels, **others}.items():
         if value not in _SUPPORTED_OPTIONS.get(name, (value,)):
             raise ValueError(
                 f"For 'Model', the argument '{name}' = {value!r} is not supported: use "

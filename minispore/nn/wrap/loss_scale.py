@@ -197,6 +197,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     Source: MindSpore's `mindspore.nn.TrainOneStepWithLossScaleCell`.
     """
 
+    # Whether the second output is that the gradients have overflowed.
+    reports_overflow = True
+
     def __init__(self, network: Cell, optimizer: Optimizer, scale_sense: Cell | Tensor) -> None:
         super().__init__(network, optimizer)
         check_type(scale_sense, (Cell, Tensor), "scale_sense")
