@@ -1,9 +1,7 @@
 """Callbacks of data pipelines, which run while a `map` processes its rows."""
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from minispore.dataset._node import Block, call_user_code, length, slice_rows
 from minispore.utils.checks import check_int
 
 
@@ -90,67 +88,3 @@ class DSCallback:
 
     def ds_step_end(self, ds_run_context: DSRunContext) -> None:
         """Called after a step's rows have been mapped, before they are passed on."""
-
-
-class CallbackDriver:
-    """Calls the callbacks of one `map` for one iterator.
-
-    Attributes:
-        rows_before: The number of rows mapped in earlier epochs.
-    """
-
-    def __init__(self, callbacks: Sequence[DSCallback]) -> None:
-        self.rows_before = 0
-        self._callbacks = callbacks
-        self._epoch = 0
-        self._rows = 0  # mapped in this epoch
-        self._open_steps: dict[int, int] = {}  # the first row of the open step, by callback index
-
-    def begin_epoch(self, number: int) -> None:
-        """Call the hooks for the begin of an epoch, numbered from 1, and of the iterator."""
-        if not self._epoch:
-            self._call("ds_begin", 0, *self._callbacks)
-        self._epoch, self._rows, self._open_steps = number, 0, {}
-        self._call("ds_epoch_begin", 0, *self._callbacks)
-
-    def end_epoch(self) -> None:
-        """Call the hooks for the end of an epoch, and of steps that are still open."""
-        for index in range(len(self._callbacks)):
-            self._end_step(index)
-        self._call("ds_epoch_end", self._rows, *self._callbacks)
-        self.rows_before += self._rows
-        self._rows = 0
-
-    def run_blocks(
-        self, blocks: Iterator[Block], map_block: Callable[[Block], Iterator[Block]], start: int
-    ) -> Iterator[Block]:
-        """Yield what `map_block` makes of the blocks, and call the step hooks."""
-        self._rows += start
-        for block in blocks:
-            unmapped = block
-            while length(unmapped):
-                sizes = [callback.step_size for callback in self._callbacks]
-                rows = min(length(unmapped), *[size - self._rows % size for size in sizes])
-                self._begin_steps()
-                mapped = list(map_block(slice_rows(unmapped, 0, rows)))
-                unmapped = slice_rows(unmapped, rows)
-                self._rows += rows
-                for index, callback in enumerate(self._callbacks):
-                    if self._rows % callback.step_size == 0:
-                        self._end_step(index)
-                yield from mapped
-
-    def _begin_steps(self) -> None:
-        for index, callback in enumerate(self._callbacks):
-            if self._rows % callback.step_size == 0:
-                self._open_steps[index] = self._rows + 1
-                self._call("ds_step_begin", self._rows + 1, callback)
-
-    def _end_step(self, index: int) -> None:
-        if index in self._open_steps:
-            self._call("ds_step_end", self._open_steps.pop(index), self._callbacks[index])
-
-    def _call(self, event: str, row: int, *callbacks: DSCallback) -> None:
-        context = DSRunContext(self._epoch, row, self.rows_before + row)
-        for callback in callbacks:
-            call_user_code(getattr(callback, event), context)

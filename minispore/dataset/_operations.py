@@ -7,13 +7,15 @@ from itertools import accumulate, count, islice, tee
 
 import numpy as np
 
-from minispore.dataset._ds_callback import CallbackDriver, DSCallback
+from minispore.dataset._ds_callback import DSCallback
 from minispore.dataset._node import (
     Block,
+    Driver,
     EpochKey,
     NamedColumns,
     Node,
     Operation,
+    Pool,
     Row,
     RowError,
     as_argument,
@@ -24,15 +26,13 @@ from minispore.dataset._node import (
     name_of,
     nodes_of,
     rebatch,
-    rebuild,
     replaced_columns,
     rows_of,
     skip_rows,
     slice_rows,
     type_name,
 )
-from minispore.dataset._sources import ArraySource, IterableNode, MapStyleNode, ObjectSource
-from minispore.dataset._workers import WorkerPool, make_pool, warn_serial
+from minispore.dataset._sources import ArraySource, IterableNode, MapStyleNode
 from minispore.dataset.samplers import (
     DistributedSampler,
     IterSampler,
@@ -359,8 +359,8 @@ class Map(Operation):
     outputs: tuple[str, ...]
     callbacks: tuple[DSCallback, ...] = ()
     workers: int | None = None  # processes for Python functions; None for the iterating thread
-    driver: CallbackDriver | None = None  # set for one iterator, if there are callbacks
-    pool: WorkerPool[MapTask] | None = None  # set for one iterator, if there are workers
+    driver: Driver | None = None  # set for one iterator, if there are callbacks
+    pool: Pool[MapTask] | None = None  # set for one iterator, if there are workers
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -553,40 +553,6 @@ def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
         values = function(*values)
     subject = f"For 'map', what the function '{name_of(functions[-1].function)}' returns"
     return tuple([as_element(value, subject) for value in values])
-
-
-def instantiate(node: Node) -> tuple[Node, list[CallbackDriver], list[Callable[[], None]]]:
-    """Return the pipeline for one iterator, the drivers of callbacks, and what ends the processes.
-
-    Each `Map` with callbacks has a driver, and each node with workers a pool of processes.
-    """
-    drivers: list[CallbackDriver] = []
-
-    def prepare(part: Node) -> Node:
-        if isinstance(part, Map) and part.callbacks:
-            drivers.append(CallbackDriver(part.callbacks))
-            part = replace(part, driver=drivers[-1])
-        if isinstance(part, Map) and part.workers:
-            return _with_workers(part, part.workers)
-        if isinstance(part, MapStyleNode) and part.workers and isinstance(part.store, ObjectSource):
-            source = part.store
-            pool = make_pool(source.rows, part.workers, "GeneratorDataset", part)
-            return replace(part, pool=pool)
-        return part
-
-    pipeline = rebuild(node, prepare)
-    nodes = [part for part in nodes_of(pipeline) if isinstance(part, Map | MapStyleNode)]
-    return pipeline, drivers, [part.pool.close for part in nodes if part.pool is not None]
-
-
-def _with_workers(node: Map, workers: int) -> Node:
-    if all(isinstance(function, Transform) for function in node.functions):
-        return node
-    if node.callbacks:
-        warn_serial("map", "the callbacks are called before and after each row")
-        return node
-    work = partial(map_rows, node.functions)
-    return replace(node, pool=make_pool(work, workers, "map", node))
 
 
 def split_node(

@@ -14,13 +14,13 @@ from minispore.dataset._node import (
     Block,
     EpochKey,
     NamedColumns,
+    Pool,
     Row,
     as_element,
     call_user_code,
     rebatch,
     user_code_error,
 )
-from minispore.dataset._workers import WorkerPool
 from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
 from minispore.utils.arrays import IndexArray, Int64Array, UInt8Array
 from minispore.utils.checks import as_tuple, is_dict
@@ -58,7 +58,7 @@ class MapStyleNode(NamedColumns):
     store: MapStyleSource
     sampler: BuiltinSampler
     workers: int | None = None  # processes that read an object; None for the iterating thread
-    pool: WorkerPool[IndexArray] | None = None  # set for one iterator with workers
+    pool: Pool[IndexArray] | None = None  # set for one iterator with workers
 
     @property
     def user_code(self) -> tuple[object, ...]:

@@ -11,9 +11,9 @@ import numpy as np
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
 from minispore.dataset._batches import Batch, Padding
-from minispore.dataset._ds_callback import CallbackDriver
 from minispore.dataset._node import (
     Array,
+    Driver,
     EpochKey,
     Node,
     Row,
@@ -27,7 +27,6 @@ from minispore.dataset._node import (
     traverse,
     user_code_of,
 )
-from minispore.dataset._operations import instantiate
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource, TextColumn
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
@@ -67,7 +66,13 @@ class DatasetIterator(Generic[T]):
         self._node = node
         self._convert = convert
         self._num_epochs = num_epochs
-        self._pipeline, self._drivers, self._closes = instantiate(node)
+        self._pipeline = node
+        self._drivers: list[Driver] = []
+        self._closes: list[Callable[[], None]] = []
+        if any(_has_instances(part) for part in nodes_of(node)):
+            from minispore.dataset._instances import instantiate
+
+            self._pipeline, self._drivers, self._closes = instantiate(node)
         for close in self._closes:
             # The traceback of an exception that was caught may keep the pipeline for longer.
             weakref.finalize(self, close)
@@ -186,9 +191,14 @@ class DatasetIterator(Generic[T]):
         set_rng_state(begin["random"])
 
 
+def _has_instances(node: Node) -> bool:
+    """Return whether a node has callbacks or worker processes, which belong to one iterator."""
+    return bool(getattr(node, "workers", None) or getattr(node, "callbacks", ()))
+
+
 def _rows_of_epoch(
     pipeline: Node,
-    drivers: list[CallbackDriver],
+    drivers: list[Driver],
     closes: list[Callable[[], None]],
     key: EpochKey,
     start: int,

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import minispore
 from minispore import dataset as ds
-from minispore.dataset import _operations
+from minispore.dataset import _instances
 from minispore.dataset._node import Array
 from minispore.dataset._pickling import pickled
 from minispore.dataset.iterators import DatasetIterator
@@ -171,7 +171,7 @@ def parallel(
 def test_functions_run_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """And so do the calls of a source with an index, but not the transforms of the package."""
     with monkeypatch.context() as patch:
-        patch.setattr(_operations, "make_pool", None)
+        patch.setattr(_instances, "make_pool", None)
         next(parallel(TypeCast(np.float32)).create_tuple_iterator())
     for data in (
         parallel(process),
