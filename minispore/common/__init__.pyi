@@ -1,5 +1,7 @@
 # The names of the module; each is imported when it is first used.
 
+from minispore.common import numpy_protocol as numpy_protocol
+from minispore.common import printing as printing
 from minispore.common.context import GRAPH_MODE as GRAPH_MODE
 from minispore.common.context import PYNATIVE_MODE as PYNATIVE_MODE
 from minispore.common.context import get_context as get_context

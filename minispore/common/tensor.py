@@ -23,8 +23,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.common._numpy_protocol import apply_function, apply_ufunc, check_not_differentiated
-from minispore.common._printing import tensor_html, tensor_repr
+from minispore import common
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -312,13 +311,15 @@ class Tensor(Variable):
         return self.ndim
 
     def __repr__(self) -> str:
-        return tensor_repr(to_host(self._data))
+        return common.printing.tensor_repr(to_host(self._data))
 
     def __str__(self) -> str:
         return str(to_host(self._data))
 
     def _repr_html_(self) -> str:
-        return tensor_html(to_host(self._data), type(self).__name__, getattr(self, "name", ""))
+        return common.printing.tensor_html(
+            to_host(self._data), type(self).__name__, getattr(self, "name", "")
+        )
 
     def __format__(self, spec: str) -> str:
         # With a format, the only element is formatted.
@@ -348,7 +349,7 @@ class Tensor(Variable):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
     ) -> object:
-        return apply_ufunc(ufunc, method, inputs, kwargs)
+        return common.numpy_protocol.apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self,
@@ -357,12 +358,12 @@ class Tensor(Variable):
         args: tuple[object, ...],
         kwargs: dict[str, object],
     ) -> object:
-        return apply_function(func, args, kwargs)
+        return common.numpy_protocol.apply_function(func, args, kwargs)
 
     def __array__(
         self, dtype: np.dtype[np.generic] | None = None, copy: Bool | None = None
     ) -> NDArray[Any]:
-        check_not_differentiated(self)
+        common.numpy_protocol.check_not_differentiated(self)
         return np.array(to_host(self._data), dtype=dtype, copy=copy)
 
     def __dlpack__(
@@ -373,7 +374,7 @@ class Tensor(Variable):
         dl_device: tuple[Int, Int] | None = None,
         copy: Bool | None = None,
     ) -> CapsuleType:
-        check_not_differentiated(self)
+        common.numpy_protocol.check_not_differentiated(self)
         return to_dlpack(
             self._data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )

@@ -64,7 +64,7 @@ PURE: Final = tuple(
         "graph/",
         "nn/",
         "ops/",
-        "common/_numpy_protocol.py",
+        "common/numpy_protocol.py",
         "common/dtype.py",
         "common/parameter.py",
         "common/tensor.py",

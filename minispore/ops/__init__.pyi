@@ -3,6 +3,7 @@
 from minispore.engine.dispatch import apply_rule as apply_rule
 from minispore.ops import composite as composite
 from minispore.ops import operations as operations
+from minispore.ops import random as random
 from minispore.ops.arithmetic import *
 from minispore.ops.assignment import *
 from minispore.ops.comparison import *

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
-from minispore.ops.manipulation import INT32_MAX, pad_constant
-from minispore.utils.checks import as_items, caller, check_int, is_tuple, type_error
+from minispore.ops.manipulation import pad_constant
+from minispore.utils.checks import INT32_MAX, caller, check_int, tuple_or_none, type_error
 
 # MindSpore's padding modes.
 PAD_MODES = ("same", "valid", "pad")
@@ -97,42 +97,6 @@ def fold_axis(x: Tensor, axis: int, window: WindowGeometry) -> Tensor:
     """Return the sum of the windows (count, size) at `axis`, in the shortest axis that has them."""
     length = (x.shape[axis] - 1) * window.stride + window.effective_kernel_size
     return apply1(unfold.fold, x, axis, length, window.stride, window.dilation)
-
-
-def tuple_or_none(value: object) -> tuple[object, ...] | None:
-    """Return the items of a tuple; None for any other value, also for a list."""
-    return value if is_tuple(value) else None
-
-
-def as_pair(
-    value: object,
-    name: str,
-    *,
-    low: int = 1,
-    lists: bool = False,
-    wrong_length: type[Exception] = ValueError,
-) -> tuple[int, int]:
-    """Return a tuple of two ints; an int stands for two equal ones.
-
-    Args:
-        value: The argument.
-        name: The argument's name.
-        low: The lower bound of both.
-        lists: Whether a list is accepted as well.
-        wrong_length: The error for another number of ints.
-
-    Raises:
-        TypeError: It is neither an int nor a tuple of ints.
-        ValueError: One is below `low`.
-    """
-    items = as_items(value) if lists else tuple_or_none(value)
-    if items is None and isinstance(value, int) and not isinstance(value, bool):
-        items = (value, value)
-    if items is None or len(items) != 2:
-        error = TypeError if items is None else wrong_length
-        raise type_error(value, name, "be an int or a tuple of two ints", error)
-    first, second = (check_int(item, name, low=low, high=INT32_MAX) for item in items)
-    return first, second
 
 
 def check_output_length(window: WindowGeometry, length: int, name: str) -> None:

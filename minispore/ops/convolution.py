@@ -21,7 +21,6 @@ from minispore.ops._windows import (
     ROWS,
     Padding,
     WindowGeometry,
-    as_pair,
     check_output_length,
     fold_axis,
     hcwn_to_nchw,
@@ -31,7 +30,7 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import pad_constant
-from minispore.utils.checks import as_items, caller, check_int, check_one_of
+from minispore.utils.checks import as_items, as_pair, caller, check_int, check_one_of
 
 __all__ = ["conv2d"]
 

@@ -42,8 +42,9 @@ from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
-from minispore.ops.manipulation import INT32_MAX, broadcast_to, normalize_axis_index, permute
+from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
+    INT32_MAX,
     as_items,
     as_tuple,
     caller,

@@ -18,13 +18,14 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.ops._primitive import Primitive
-from minispore.ops._windows import as_pair
 from minispore.ops.arithmetic import add, mul, sub
-from minispore.ops.manipulation import INT32_MAX, take_places
+from minispore.ops.manipulation import take_places
 from minispore.ops.pooling import check_images
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
+    INT32_MAX,
     as_items,
+    as_pair,
     caller,
     check_bool,
     check_int,

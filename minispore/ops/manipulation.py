@@ -31,6 +31,7 @@ from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
+    INT32_MAX,
     as_items,
     caller,
     check_int,
@@ -55,7 +56,6 @@ __all__ = [
 _PAD_MODES = ("constant", "reflect", "replicate", "circular")
 
 # Larger than any length, and small enough that no array library's integers overflow.
-INT32_MAX = (1 << 31) - 1
 
 # numpy's count too: a product of lengths is one. Cast, since its stubs leave the type generic.
 _INTS = (int, cast("type[int]", np.integer))

@@ -26,7 +26,6 @@ from minispore.ops._windows import (
     ROWS,
     WindowGeometry,
     as_padding,
-    as_pair,
     check_output_length,
     hcwn_to_nchw,
     nchw_to_hcwn,
@@ -35,7 +34,7 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
-from minispore.utils.checks import caller, check_bool, check_int, check_one_of
+from minispore.utils.checks import as_pair, caller, check_bool, check_int, check_one_of
 
 __all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]
 

@@ -21,6 +21,7 @@ from minispore.utils.unsupported import check_keywords
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
+INT32_MAX: Final = (1 << 31) - 1
 # Types that are accepted in place of the annotated one.
 _ACCEPTED: Final[dict[object, tuple[type, ...]]] = {float: (int, float), tuple: (tuple, list)}
 _WITH_CHECKED_ITEMS: Final = (Sequence, list)
@@ -660,3 +661,39 @@ def check_unmasked(values: object, subject: str) -> None:
             f"{subject} must have no masked elements, but got {describe_value(array)}: replace "
             "them with its method 'filled'."
         )
+
+
+def tuple_or_none(value: object) -> tuple[object, ...] | None:
+    """Return the items of a tuple; None for any other value, also for a list."""
+    return value if is_tuple(value) else None
+
+
+def as_pair(
+    value: object,
+    name: str,
+    *,
+    low: int = 1,
+    lists: bool = False,
+    wrong_length: type[Exception] = ValueError,
+) -> tuple[int, int]:
+    """Return a tuple of two ints; an int stands for two equal ones.
+
+    Args:
+        value: The argument.
+        name: The argument's name.
+        low: The lower bound of both.
+        lists: Whether a list is accepted as well.
+        wrong_length: The error for another number of ints.
+
+    Raises:
+        TypeError: It is neither an int nor a tuple of ints.
+        ValueError: One is below `low`.
+    """
+    items = as_items(value) if lists else tuple_or_none(value)
+    if items is None and isinstance(value, int) and not isinstance(value, bool):
+        items = (value, value)
+    if items is None or len(items) != 2:
+        error = TypeError if items is None else wrong_length
+        raise type_error(value, name, "be an int or a tuple of two ints", error)
+    first, second = (check_int(item, name, low=low, high=INT32_MAX) for item in items)
+    return first, second

@@ -6,7 +6,7 @@ from types import NoneType
 
 import numpy as np
 
-from minispore import ops
+from minispore import nn, ops
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
@@ -14,11 +14,9 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
-from minispore.nn.layer.activation import get_activation
-from minispore.ops._windows import as_pair
 from minispore.ops.manipulation import normalize_axis_index
-from minispore.ops.random import apply_dropout_mask
 from minispore.utils.checks import (
+    as_pair,
     check_arguments,
     check_int,
     check_number,
@@ -86,7 +84,7 @@ class Dense(Cell):
                 bias_init = Uniform(1 / math.sqrt(in_channels))
             self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init")
         self.activation: Cell | None = (
-            get_activation(activation, "Dense") if isinstance(activation, str) else activation
+            nn.get_activation(activation, "Dense") if isinstance(activation, str) else activation
         )
 
     def construct(self, x: Tensor) -> Tensor:
@@ -435,7 +433,7 @@ class Dropout(Cell):
         check_tensor(x, "x")
         if not self.training or self.keep_prob == 1:
             return x
-        return apply_dropout_mask(x, self.keep_prob, "dropout", "x")
+        return ops.random.apply_dropout_mask(x, self.keep_prob, "dropout", "x")
 
     def extend_repr(self) -> str:
         """Return the arguments for `repr`."""

@@ -12,9 +12,9 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor, shape_error
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
-from minispore.ops._windows import as_padding, as_pair
+from minispore.ops._windows import as_padding
 from minispore.ops.convolution import check_padding, conv2d_transpose_unchecked, conv2d_unchecked
-from minispore.utils.checks import caller, check_int, check_one_of, check_type
+from minispore.utils.checks import as_pair, caller, check_int, check_one_of, check_type
 from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["Conv1d", "Conv2d", "Conv2dTranspose"]

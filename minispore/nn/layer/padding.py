@@ -5,8 +5,7 @@ from typing import ClassVar
 from minispore import ops
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-from minispore.ops._windows import tuple_or_none
-from minispore.utils.checks import check_int, check_number, value_error
+from minispore.utils.checks import check_int, check_number, tuple_or_none, value_error
 
 __all__ = [
     "ConstantPad1d", "ConstantPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d",

@@ -8,7 +8,7 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor, in_float32
 from minispore.engine.rules import unfold
 from minispore.nn.cell import Cell
-from minispore.ops._windows import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
+from minispore.ops._windows import PAD_MODES, WindowGeometry
 from minispore.ops.pooling import (
     avg_pool,
     check_max_padding,
@@ -16,7 +16,15 @@ from minispore.ops.pooling import (
     max_pool_indices,
     resolve_geometry,
 )
-from minispore.utils.checks import caller, check_int, check_one_of, check_type, type_error
+from minispore.utils.checks import (
+    as_pair,
+    caller,
+    check_int,
+    check_one_of,
+    check_type,
+    tuple_or_none,
+    type_error,
+)
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AvgPool1d",

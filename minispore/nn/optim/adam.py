@@ -11,7 +11,8 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, update_average
+from minispore.nn.optim._rates import host_parameter
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
 from minispore.utils.checks import caller, check_bool, check_type
 from minispore.utils.unsupported import hint_keywords
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, prod
-from typing import ClassVar, NamedTuple, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from minispore import ops
-from minispore.common.dtype import DType, float16, float32, int32
+from minispore.common.dtype import float16, float32, int32
 from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
 from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import (
@@ -22,12 +22,18 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.dispatch import half_to_float32
+from minispore.nn._schedule import LearningRateSchedule
 from minispore.nn.cell import Cell
-from minispore.nn.layer.container import CellList
-from minispore.nn.learning_rate_schedule import LearningRateSchedule
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
+from minispore.nn.optim._rates import (
+    as_learning_rate,
+    combined,
+    host_parameter,
+    initial_value,
+    scalar_value,
+)
 from minispore.ops._writes import writable
-from minispore.utils.checks import caller, check_number, is_sequence, type_error
+from minispore.utils.checks import caller, check_number, is_sequence
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
@@ -116,15 +122,15 @@ class Optimizer(Cell):
             if option.group not in by_group:
                 value = learning_rate if option.group is None else option.learning_rate
                 suffix = "" if option.group is None else f"_group_{option.group}"
-                by_group[option.group] = _as_learning_rate(value, f"learning_rate{suffix}")
+                by_group[option.group] = as_learning_rate(value, f"learning_rate{suffix}")
         rates = [by_group[option.group] for option in options]
-        self.learning_rate = _combined(rates) if self.is_group_lr else rates[0]
+        self.learning_rate = combined(rates) if self.is_group_lr else rates[0]
         self.parameters = ParameterTuple(option.parameter for option in options)
 
         self.dynamic_lr: bool = any(isinstance(rate, Cell) for rate in rates)
         self.decay_flags: tuple[bool, ...] = tuple(option.weight_decay != 0.0 for option in options)
         # For a resumed run to compare, since training may change the values of the parameters.
-        initial_rates = [_initial_value(rate) for rate in rates]
+        initial_rates = [initial_value(rate) for rate in rates]
         self._initial_arguments: dict[str, object] = {
             "learning_rate": initial_rates if self.is_group_lr else initial_rates[0],
             "weight_decay": decays if self.is_group else weight_decay,
@@ -444,50 +450,6 @@ class Tiles:
             )
 
 
-class _ListedLearningRate(LearningRateSchedule):
-    """A schedule that lists the learning rate of each step."""
-
-    def __init__(self, rates: list[float], name: str) -> None:
-        super().__init__()
-        self.learning_rate = host_parameter(rates, float32, name)
-
-    def construct(self, global_step: Tensor) -> Tensor:
-        """Return the learning rate of a step.
-
-        Raises:
-            RuntimeError: The list has no value for this step.
-        """
-        step = int(scalar_value(global_step))
-        if step >= len(self.learning_rate):
-            raise RuntimeError(
-                f"There is no learning rate for step {step}: '{self.learning_rate.name}' lists "
-                f"{len(self.learning_rate)}."
-            )
-        return self.learning_rate[step]
-
-
-class _FixedLearningRate(LearningRateSchedule):
-    """A constant schedule, for a group whose learning rate does not change."""
-
-    def __init__(self, rate: Parameter) -> None:
-        super().__init__()
-        self.learning_rate = rate
-
-    def construct(self, global_step: Tensor) -> Tensor:
-        """Return the learning rate."""
-        return self.learning_rate
-
-
-def host_parameter(values: object, dtype: DType, name: str) -> Parameter:
-    """Return a parameter on the host, whatever the device, since it is read in each step."""
-    return parameter_from_memory(tensor_of(np.array(values, dtype.numpy_dtype)), name)
-
-
-def scalar_value(x: Tensor) -> float:
-    """Return the only element of `x`."""
-    return float(to_host(x._data).item())
-
-
 def update_average(
     xp: DeviceNamespace[A], mean: A, values: A, decay_rate: float, scratch: A
 ) -> None:
@@ -508,49 +470,3 @@ def _is_set(flag: Array) -> bool:
     """Return whether an array of equal numbers is not 0."""
     on_host = to_host(flag)
     return on_host.size > 0 and bool(on_host.flat[0] != 0)
-
-
-def _combined(rates: list[Parameter | LearningRateSchedule]) -> ParameterTuple | Cell:
-    fixed = [rate for rate in rates if isinstance(rate, Parameter)]
-    if len(fixed) == len(rates):
-        return ParameterTuple(fixed)
-    return CellList(
-        [_FixedLearningRate(rate) if isinstance(rate, Parameter) else rate for rate in rates],
-        auto_prefix=False,
-    )
-
-
-def _initial_value(rate: Parameter | LearningRateSchedule) -> object:
-    value = rate.learning_rate if isinstance(rate, _ListedLearningRate) else rate
-    return value.asnumpy().copy()[()] if isinstance(value, Parameter) else value
-
-
-def _as_learning_rate(value: object, name: str) -> Parameter | LearningRateSchedule:
-    """Return the argument `learning_rate` as a parameter or schedule."""
-    if isinstance(value, LearningRateSchedule):
-        return value
-    if isinstance(value, Tensor):
-        if value.ndim > 1:
-            raise ValueError(
-                f"For '{caller()}', a Tensor as 'learning_rate' must have at most 1 axis, "
-                f"but got the shape {value.shape}."
-            )
-        value = value.tolist() if value.ndim else float(scalar_value(value))
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        rates = list(cast("Iterable[float]", value))
-        if not rates:
-            raise ValueError(f"For '{caller()}', the list 'learning_rate' must not be empty.")
-        checked = [
-            check_number(
-                float(rate) if isinstance(rate, np.floating) else rate,
-                f"learning_rate[{i}]",
-                low=0.0,
-            )
-            for i, rate in enumerate(rates)
-        ]
-        return _ListedLearningRate(checked, name)
-    if not isinstance(value, int | float):
-        raise type_error(
-            value, "learning_rate", "be a number, a Tensor, a list or a LearningRateSchedule"
-        )
-    return host_parameter(check_number(value, "learning_rate", low=0.0), float32, name)
