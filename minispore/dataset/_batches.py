@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from minispore import dataset as ds
 from minispore.dataset._node import (
     Array,
     Block,
@@ -24,7 +25,6 @@ from minispore.dataset._node import (
     slice_rows,
     user_code_of,
 )
-from minispore.dataset._operations import with_deciding_blocks
 from minispore.dataset._sources import ObjectSource
 from minispore.utils.checks import as_tuple, check_int
 
@@ -267,7 +267,9 @@ class BucketBatch(Operation):
 
     def _batches(self, key: EpochKey, max_rows: int) -> Iterator[Block]:
         buckets: list[list[Block]] = [[] for _ in self.sizes]
-        for block, deciding in with_deciding_blocks(self.child, key.fold_in(), max_rows):
+        for block, deciding in ds.operations.with_deciding_blocks(
+            self.child, key.fold_in(), max_rows
+        ):
             for i in range(length(block)):
                 row = slice_rows(block, i, i + 1)
                 number = bisect_right(self.boundaries, self._length(slice_rows(deciding, i, i + 1)))

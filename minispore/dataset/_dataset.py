@@ -7,6 +7,7 @@ from typing import Literal, TypeVar, overload
 
 import numpy as np
 
+from minispore import dataset as ds
 from minispore.common.tensor import Tensor
 from minispore.dataset._batches import Batch, BatchInfo, BucketBatch, Padding, PerBatch
 from minispore.dataset._ds_callback import DSCallback
@@ -18,23 +19,9 @@ from minispore.dataset._node import (
     replaced_columns,
     require_distinct,
 )
-from minispore.dataset._operations import (
-    Concat,
-    Filter,
-    Map,
-    Project,
-    Rename,
-    Repeat,
-    Shuffle,
-    Skip,
-    Take,
-    Zip,
-    split_node,
-)
 from minispore.dataset._pipeline_table import pipeline_table
 from minispore.dataset.config import get_num_parallel_workers
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
-from minispore.dataset.transforms.transforms import flatten_transforms
 from minispore.utils.checks import (
     as_items,
     caller,
@@ -130,7 +117,7 @@ class Dataset:
         """
         workers = count_workers(num_parallel_workers, python_multiprocessing)
         del max_rowsize
-        functions = flatten_transforms(
+        functions = ds.transforms.transforms.flatten_transforms(
             [operations] if callable(operations) else operations, "operations"
         )
         if input_columns is None:
@@ -138,7 +125,7 @@ class Dataset:
         inputs, outputs = self._inputs_and_outputs(input_columns, output_columns)
         check_type(callbacks, (DSCallback, list, NoneType), "callbacks")
         hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks")
-        return Dataset(Map(self._node, functions, inputs, outputs, hooks, workers))
+        return Dataset(ds.operations.Map(self._node, functions, inputs, outputs, hooks, workers))
 
     def batch(
         self,
@@ -310,7 +297,7 @@ class Dataset:
             [1, 2, 3, 4]
         """
         size = check_int(buffer_size, "buffer_size", low=2, high=2**31 - 1)
-        return Dataset(Shuffle(self._node, size))
+        return Dataset(ds.operations.Shuffle(self._node, size))
 
     def repeat(self, count: int | None = None) -> "Dataset":
         """Make an epoch of `count` epochs; None or -1 for an endless one.
@@ -320,7 +307,7 @@ class Dataset:
             >>> NumpySlicesDataset([1, 2]).repeat(3).get_dataset_size()
             6
         """
-        return Dataset(Repeat(self._node, _check_count(count, "count")))
+        return Dataset(ds.operations.Repeat(self._node, _check_count(count, "count")))
 
     def take(self, count: int = -1) -> "Dataset":
         """Keep the first `count` rows; -1 for all.
@@ -331,7 +318,7 @@ class Dataset:
             [1, 2]
         """
         checked = _check_count(count, "count")
-        return Dataset(self._node if checked < 0 else Take(self._node, checked))
+        return Dataset(self._node if checked < 0 else ds.operations.Take(self._node, checked))
 
     def skip(self, count: int) -> "Dataset":
         """Drop the first `count` rows.
@@ -341,7 +328,7 @@ class Dataset:
             >>> [int(x) for (x,) in NumpySlicesDataset([1, 2, 3], shuffle=False).skip(2)]
             [3]
         """
-        return Dataset(Skip(self._node, check_int(count, "count", low=0)))
+        return Dataset(ds.operations.Skip(self._node, check_int(count, "count", low=0)))
 
     def filter(
         self,
@@ -368,7 +355,7 @@ class Dataset:
         check_workers(num_parallel_workers)
         check_function(predicate, "predicate")
         inputs, _ = self._inputs_and_outputs(input_columns, None)
-        return Dataset(Filter(self._node, predicate, inputs))
+        return Dataset(ds.operations.Filter(self._node, predicate, inputs))
 
     def rename(self, input_columns: Names, output_columns: Names) -> "Dataset":
         """Rename columns.
@@ -389,7 +376,7 @@ class Dataset:
                 f"got {len(inputs)} and {len(outputs)}."
             )
         names = replaced_columns(self._node.columns, inputs, outputs)
-        return Dataset(Rename(self._node, require_distinct(names)))
+        return Dataset(ds.operations.Rename(self._node, require_distinct(names)))
 
     def project(self, columns: Names) -> "Dataset":
         """Keep the columns `columns`, in this order.
@@ -403,7 +390,7 @@ class Dataset:
             >>> data.project(["z", "x"]).get_col_names()
             ['z', 'x']
         """
-        return Dataset(Project(self._node, self._columns(columns, "columns")))
+        return Dataset(ds.operations.Project(self._node, self._columns(columns, "columns")))
 
     def zip(self, datasets: "Dataset | Sequence[Dataset]") -> "Dataset":
         """Join the columns of this and other datasets; the shortest determines the size.
@@ -419,7 +406,7 @@ class Dataset:
             (['x', 'y'], 2)
         """
         others = _as_tuple_of(Dataset, datasets, "datasets")
-        node = Zip((self._node, *(other._node for other in others)))
+        node = ds.operations.Zip((self._node, *(other._node for other in others)))
         require_distinct(node.columns)
         return Dataset(node)
 
@@ -435,7 +422,7 @@ class Dataset:
             3
         """
         others = _as_tuple_of(Dataset, datasets, "datasets")
-        return Dataset(Concat((self._node, *(other._node for other in others))))
+        return Dataset(ds.operations.Concat((self._node, *(other._node for other in others))))
 
     def __add__(self, other: "Dataset") -> "Dataset":
         return self.concat(other)
@@ -479,7 +466,7 @@ class Dataset:
             [8, 2]
         """
         check_type(randomize, bool, "randomize")
-        parts = split_node(self._node, self.get_dataset_size(), sizes, randomize)
+        parts = ds.operations.split_node(self._node, self.get_dataset_size(), sizes, randomize)
         return [Dataset(part) for part in parts]
 
     # Properties.
@@ -639,7 +626,7 @@ class Dataset:
         _check_count(check_int(num_epochs, "num_epochs"), "num_epochs")
         node = self._node
         if columns is not None:
-            node = Project(node, self._columns(columns, "columns"))
+            node = ds.operations.Project(node, self._columns(columns, "columns"))
         if output_numpy:
             return DatasetIterator(node, arrays, num_epochs)
         return DatasetIterator(node, tensors, num_epochs)
