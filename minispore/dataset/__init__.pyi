@@ -1,7 +1,7 @@
 # The names of `__init__.py` for type checkers; one of them is imported when it is first used.
 
+from minispore.dataset import _operations as _operations
 from minispore.dataset import config, samplers, transforms, vision
-from minispore.dataset import operations as operations
 from minispore.dataset._batches import BatchInfo
 from minispore.dataset._cifar_datasets import Cifar10Dataset, Cifar100Dataset
 from minispore.dataset._csv_dataset import CSVDataset

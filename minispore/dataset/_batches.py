@@ -267,7 +267,7 @@ class BucketBatch(Operation):
 
     def _batches(self, key: EpochKey, max_rows: int) -> Iterator[Block]:
         buckets: list[list[Block]] = [[] for _ in self.sizes]
-        for block, deciding in ds.operations.with_deciding_blocks(
+        for block, deciding in ds._operations.with_deciding_blocks(
             self.child, key.fold_in(), max_rows
         ):
             for i in range(length(block)):

@@ -125,7 +125,7 @@ class Dataset:
         inputs, outputs = self._inputs_and_outputs(input_columns, output_columns)
         check_type(callbacks, (DSCallback, list, NoneType), "callbacks")
         hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks")
-        return Dataset(ds.operations.Map(self._node, functions, inputs, outputs, hooks, workers))
+        return Dataset(ds._operations.Map(self._node, functions, inputs, outputs, hooks, workers))
 
     def batch(
         self,
@@ -297,7 +297,7 @@ class Dataset:
             [1, 2, 3, 4]
         """
         size = check_int(buffer_size, "buffer_size", low=2, high=2**31 - 1)
-        return Dataset(ds.operations.Shuffle(self._node, size))
+        return Dataset(ds._operations.Shuffle(self._node, size))
 
     def repeat(self, count: int | None = None) -> "Dataset":
         """Make an epoch of `count` epochs; None or -1 for an endless one.
@@ -307,7 +307,7 @@ class Dataset:
             >>> NumpySlicesDataset([1, 2]).repeat(3).get_dataset_size()
             6
         """
-        return Dataset(ds.operations.Repeat(self._node, _check_count(count, "count")))
+        return Dataset(ds._operations.Repeat(self._node, _check_count(count, "count")))
 
     def take(self, count: int = -1) -> "Dataset":
         """Keep the first `count` rows; -1 for all.
@@ -318,7 +318,7 @@ class Dataset:
             [1, 2]
         """
         checked = _check_count(count, "count")
-        return Dataset(self._node if checked < 0 else ds.operations.Take(self._node, checked))
+        return Dataset(self._node if checked < 0 else ds._operations.Take(self._node, checked))
 
     def skip(self, count: int) -> "Dataset":
         """Drop the first `count` rows.
@@ -328,7 +328,7 @@ class Dataset:
             >>> [int(x) for (x,) in NumpySlicesDataset([1, 2, 3], shuffle=False).skip(2)]
             [3]
         """
-        return Dataset(ds.operations.Skip(self._node, check_int(count, "count", low=0)))
+        return Dataset(ds._operations.Skip(self._node, check_int(count, "count", low=0)))
 
     def filter(
         self,
@@ -355,7 +355,7 @@ class Dataset:
         check_workers(num_parallel_workers)
         check_function(predicate, "predicate")
         inputs, _ = self._inputs_and_outputs(input_columns, None)
-        return Dataset(ds.operations.Filter(self._node, predicate, inputs))
+        return Dataset(ds._operations.Filter(self._node, predicate, inputs))
 
     def rename(self, input_columns: Names, output_columns: Names) -> "Dataset":
         """Rename columns.
@@ -376,7 +376,7 @@ class Dataset:
                 f"got {len(inputs)} and {len(outputs)}."
             )
         names = replaced_columns(self._node.columns, inputs, outputs)
-        return Dataset(ds.operations.Rename(self._node, require_distinct(names)))
+        return Dataset(ds._operations.Rename(self._node, require_distinct(names)))
 
     def project(self, columns: Names) -> "Dataset":
         """Keep the columns `columns`, in this order.
@@ -390,7 +390,7 @@ class Dataset:
             >>> data.project(["z", "x"]).get_col_names()
             ['z', 'x']
         """
-        return Dataset(ds.operations.Project(self._node, self._columns(columns, "columns")))
+        return Dataset(ds._operations.Project(self._node, self._columns(columns, "columns")))
 
     def zip(self, datasets: "Dataset | Sequence[Dataset]") -> "Dataset":
         """Join the columns of this and other datasets; the shortest determines the size.
@@ -406,7 +406,7 @@ class Dataset:
             (['x', 'y'], 2)
         """
         others = _as_tuple_of(Dataset, datasets, "datasets")
-        node = ds.operations.Zip((self._node, *(other._node for other in others)))
+        node = ds._operations.Zip((self._node, *(other._node for other in others)))
         require_distinct(node.columns)
         return Dataset(node)
 
@@ -422,7 +422,7 @@ class Dataset:
             3
         """
         others = _as_tuple_of(Dataset, datasets, "datasets")
-        return Dataset(ds.operations.Concat((self._node, *(other._node for other in others))))
+        return Dataset(ds._operations.Concat((self._node, *(other._node for other in others))))
 
     def __add__(self, other: "Dataset") -> "Dataset":
         return self.concat(other)
@@ -466,7 +466,7 @@ class Dataset:
             [8, 2]
         """
         check_type(randomize, bool, "randomize")
-        parts = ds.operations.split_node(self._node, self.get_dataset_size(), sizes, randomize)
+        parts = ds._operations.split_node(self._node, self.get_dataset_size(), sizes, randomize)
         return [Dataset(part) for part in parts]
 
     # Properties.
@@ -626,7 +626,7 @@ class Dataset:
         _check_count(check_int(num_epochs, "num_epochs"), "num_epochs")
         node = self._node
         if columns is not None:
-            node = ds.operations.Project(node, self._columns(columns, "columns"))
+            node = ds._operations.Project(node, self._columns(columns, "columns"))
         if output_numpy:
             return DatasetIterator(node, arrays, num_epochs)
         return DatasetIterator(node, tensors, num_epochs)

@@ -141,7 +141,7 @@ class WorkerPool(Generic[T]):
         context = multiprocessing.get_context(_START_METHOD)
         # Imported once, and not in each worker.
         context.set_forkserver_preload(
-            ["concurrent.futures.process", "minispore.dataset.operations"]
+            ["concurrent.futures.process", "minispore.dataset._operations"]
         )
         begin = pickled(self._work), get_rng_state(), dict(os.environ)
         self._executor = ProcessPoolExecutor(self._workers, context, _begin_worker, begin)

@@ -664,7 +664,18 @@ def check_unmasked(values: object, subject: str) -> None:
 
 
 def tuple_or_none(value: object) -> tuple[object, ...] | None:
-    """Return the items of a tuple; None for any other value, also for a list."""
+    """Return the items of a tuple; None for any other value, also for a list.
+
+    Args:
+        value: The value.
+
+    Returns:
+        The tuple, or None.
+
+    Examples:
+        >>> tuple_or_none((1, 2)), tuple_or_none([1, 2])
+        ((1, 2), None)
+    """
     return value if is_tuple(value) else None
 
 
@@ -685,9 +696,16 @@ def as_pair(
         lists: Whether a list is accepted as well.
         wrong_length: The error for another number of ints.
 
+    Returns:
+        The two ints.
+
     Raises:
         TypeError: It is neither an int nor a tuple of ints.
         ValueError: One is below `low`.
+
+    Examples:
+        >>> as_pair(3, "kernel_size"), as_pair((1, 2), "kernel_size")
+        ((3, 3), (1, 2))
     """
     items = as_items(value) if lists else tuple_or_none(value)
     if items is None and isinstance(value, int) and not isinstance(value, bool):

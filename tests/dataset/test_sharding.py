@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from minispore.dataset import Dataset, DistributedSampler, NumpySlicesDataset
 from minispore.dataset._batches import Batch
 from minispore.dataset._node import initial_key
-from minispore.dataset.operations import Take
+from minispore.dataset._operations import Take
 from minispore.dataset.sharding import EqualLengthShards, shard_evenly
 
 ROWS = np.arange(10, dtype=np.float32).reshape(5, 2)
