@@ -1,5 +1,6 @@
 # The names of the module; each is imported when it is first used.
 
+from minispore._metrics import loss as loss
 from minispore._metrics.classification import F1 as F1
 from minispore._metrics.classification import Accuracy as Accuracy
 from minispore._metrics.classification import Dice as Dice

@@ -103,3 +103,12 @@ class Perplexity(MeanMetric):
     def eval(self) -> float:
         """Return the perplexity; RuntimeError if no row was counted."""
         return math.exp(-super().eval())
+
+
+class LossOfRows(Loss):
+    """The mean loss over rows: each batch has its number of rows as its weight."""
+
+    rows = 1  # of the next batch
+
+    def _add(self, value: float, count: int, *, keep: bool = False) -> None:
+        super()._add(value * self.rows, self.rows, keep=keep)

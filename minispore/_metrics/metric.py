@@ -3,7 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Concatenate, Generic, Protocol, Self, TypeVar, cast
+from typing import Concatenate, Generic, Literal, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,25 @@ import numpy.typing as npt
 from minispore.common import Tensor
 from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_unmasked, is_int_list
+
+MetricName = Literal[
+    "F1",
+    "acc",
+    "accuracy",
+    "confusion_matrix_metric",
+    "cosine_similarity",
+    "dice",
+    "loss",
+    "mae",
+    "mse",
+    "perplexity",
+    "precision",
+    "recall",
+    "roc",
+    "top_1_accuracy",
+    "top_5_accuracy",
+]
+"""The metrics that need no argument: the names that `Model` takes."""
 
 M = TypeVar("M", bound="Metric")
 R = TypeVar("R")

@@ -8,25 +8,6 @@ from minispore._metrics.metric import Metric
 from minispore.utils.arrays import HostArray
 from minispore.utils.unsupported import find_advice
 
-MetricName = Literal[
-    "F1",
-    "acc",
-    "accuracy",
-    "confusion_matrix_metric",
-    "cosine_similarity",
-    "dice",
-    "loss",
-    "mae",
-    "mse",
-    "perplexity",
-    "precision",
-    "recall",
-    "roc",
-    "top_1_accuracy",
-    "top_5_accuracy",
-]
-"""The metrics that need no argument: the names that `Model` takes."""
-
 # The classes, and the function `auc`, by name.
 _METRICS = {
     "F1": "F1",

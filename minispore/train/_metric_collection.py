@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minispore.train.metrics import Loss, Metric, get_metric_fn
+from minispore import _metrics
+from minispore._metrics.metric import Metric
 from minispore.utils.checks import as_tuple, check_type
 
 
@@ -37,22 +38,13 @@ def _metric_from_name(name: str) -> Metric:
             "its result."
         )
     try:
-        return get_metric_fn(name)
+        return _metrics.get_metric_fn(name)
     except TypeError as error:
         error.add_note(
             f"For 'Model', the metric {name!r} cannot be created from its name, since it needs "
             f"arguments: pass 'metrics' a dict, {{{name!r}: the metric}}."
         )
         raise
-
-
-class _LossOfRows(Loss):
-    """The mean loss over rows: each batch has its number of rows as its weight."""
-
-    rows = 1  # of the next batch
-
-    def _add(self, value: float, count: int, *, keep: bool = False) -> None:
-        super()._add(value * self.rows, self.rows, keep=keep)
 
 
 class MetricCollection:
@@ -68,7 +60,7 @@ class MetricCollection:
     def __init__(self, metrics: Mapping[str, Metric], indexes: Sequence[int] | None) -> None:
         self._metrics = metrics
         self._indexes = indexes
-        self._eval_loss = _LossOfRows()
+        self._eval_loss = _metrics.loss.LossOfRows()
         for metric in metrics.values():
             metric.clear()
 
@@ -82,7 +74,7 @@ class MetricCollection:
             return
         loss, *others = (items[index] for index in self._indexes)
         for metric in (self._eval_loss, *self._metrics.values()):
-            metric.update(*([loss] if isinstance(metric, Loss) else others))
+            metric.update(*([loss] if isinstance(metric, _metrics.Loss) else others))
 
     def results(self) -> dict[str, Any]:
         """Return the result of each metric: a number, for nearly all of them."""

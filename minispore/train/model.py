@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from minispore._metrics.registry import MetricName
+from minispore._metrics.metric import Metric, MetricName
 from minispore.common import Tensor
 from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.parallel import get_auto_parallel_context
@@ -18,7 +18,6 @@ from minispore.nn.cell import evaluation_mode
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import loop
 from minispore.train._metric_collection import get_metrics
-from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (
     CallbackManager,
     Callbacks,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from minispore._metrics.metric import Metric
 from minispore.nn import Cell
 from minispore.train._metric_collection import MetricCollection
-from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (
     Callback,
     CallbackManager,

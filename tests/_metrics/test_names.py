@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minispore import nn, train
-from minispore._metrics.registry import MetricName
+from minispore._metrics.metric import MetricName
 from minispore.nn import metrics as nn_metrics
 from minispore.train import Metric, get_metric_fn, names
 from minispore.train import metrics as train_metrics
