@@ -40,7 +40,14 @@ LAYERS = {
 LAYERS_OF_MODULES = dict.fromkeys(
     (
         *("ops", "ops._windows", "ops.assignment", "ops.composition", "ops.convolution"),
-        *("ops.creation", "ops.interpolation", "ops.losses", "ops.normalization", "ops.pooling"),
+        *(
+            "ops.creation",
+            "ops.class_losses",
+            "ops.interpolation",
+            "ops.losses",
+            "ops.normalization",
+            "ops.pooling",
+        ),
         *("ops.gradient_clipping", "ops.gradients", "ops.properties", "ops.random", "ops.summary"),
     ),
     4,

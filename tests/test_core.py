@@ -5,8 +5,8 @@ import pytest
 from benchmarks.size import inner_imports, smallest_training
 
 # The recorded numbers: lower those of which a test says that they are too large.
-LINES = 12_990
-FILES = 105
+LINES = 12_710
+FILES = 103
 CALLS = 403
 INNER_IMPORTS = 18
 

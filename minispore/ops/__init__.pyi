@@ -6,6 +6,7 @@ from minispore.ops import operations as operations
 from minispore.ops import random as random
 from minispore.ops.arithmetic import *
 from minispore.ops.assignment import *
+from minispore.ops.class_losses import *
 from minispore.ops.comparison import *
 from minispore.ops.composition import *
 from minispore.ops.convolution import *

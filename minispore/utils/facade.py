@@ -88,7 +88,9 @@ def _names(name: str) -> dict[str, tuple[str, str]]:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             for alias in node.names:
                 if alias.name == "*":
-                    table |= {each: (node.module, each) for each in public_names(node.module)}
+                    # Where two modules have a name, it is that of the first.
+                    names = public_names(node.module)
+                    table = {each: (node.module, each) for each in names} | table
                 else:
                     table[alias.asname or alias.name] = (node.module, alias.name)
     return table

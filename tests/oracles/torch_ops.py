@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Tensor, ops
 from minispore.ops import elementwise
-from minispore.ops.losses import Reduction
+from minispore.ops.class_losses import Reduction
 from minispore.utils.checks import as_items
 from tests.helpers import random_op_calls as calls
 from tests.helpers.random_op_calls import (

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 from inspect import getsource
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -57,6 +58,15 @@ def test_facades_have_no_code_but_their_names() -> None:
             for node in tree.body
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and facade != "minispore"
         ]
+
+
+def test_no_name_is_that_of_a_submodule() -> None:
+    """Python would replace the name by the submodule when that is imported."""
+    for facade in FACADES:
+        path = FOLDER.joinpath(*facade.split(".")[1:])
+        for name in public_names(facade):
+            is_module = (path / f"{name}.py").exists() or (path / name).is_dir()
+            assert not is_module or isinstance(getattr(import_module(facade), name), ModuleType)
 
 
 @given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
