@@ -8,14 +8,18 @@ from types import FrameType, ModuleType
 import numpy as np
 import pytest
 
-from minispore import nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import LossMonitor, Model
 from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "minispore"
 TEXT = (ROOT / "docs" / "one-page.md").read_text("utf-8")
+PROGRAM, *QUOTES = re.findall(r"^```python\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def one_page() -> ModuleType:
+    return load_script(SCRIPTS / "one_page.py")
 
 
 @pytest.fixture(scope="module")
@@ -24,22 +28,57 @@ def sources() -> ModuleType:
     return load_script(SCRIPTS / "sources.py")
 
 
-def test_page_quotes_each_function_without_its_docstring(sources: ModuleType) -> None:
-    page = sources.expand(TEXT)
-    assert "```functions" not in page
-    for file, name in sources.functions(TEXT):
-        assert f"[`{file}`](../minispore/{file}), line " in page
-        assert f"def {name.rpartition('.')[2]}(" in page
-    assert '"""' not in page
+def test_page_has_the_current_source(one_page: ModuleType) -> None:
+    command = "Functions of docs/one-page.md have changed: run `python docs/scripts/one_page.py`."
+    assert one_page.written(TEXT) == TEXT, command
 
 
-def test_unknown_function_raises(sources: ModuleType) -> None:
+def test_page_quotes_each_function_without_its_docstring(one_page: ModuleType) -> None:
+    functions = one_page.functions(TEXT)
+    assert len(QUOTES) == len(functions)
+    for (file, name), code in zip(functions, QUOTES, strict=True):
+        assert f"\n\n[`{file}`](../minispore/{file}): `{name}`\n\n```python\n{code}```\n" in TEXT
+        assert code.startswith(f"def {name.rpartition('.')[2]}(")
+        assert '"""' not in code
+
+
+def test_source_replaces_only_the_source_of_the_same_comment(one_page: ModuleType) -> None:
+    page = "# Title\n\n{}\nText.\n\n```python\nprint(1)\n```\n"
+    comment = "<!-- function: nn: WithLossCell.construct -->\n"
+    first = one_page.written(page.format(comment))
+    assert first.count("```python") == 2
+    assert first.startswith(f"# Title\n\n{comment}\n[`nn/wrap/cell_wrapper.py`](../minispore/")
+    assert first.endswith(page.format("").partition("\n\n")[2])
+    stale = first.replace("def construct(", "def renamed(")
+    assert stale != first
+    assert one_page.written(stale) == first
+
+
+def test_page_is_one_page() -> None:
+    assert sum(code.count("\n") for code in QUOTES) <= 200
+
+
+def test_unknown_function_raises(one_page: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"0 files in minispore/nn have a definition 'Cell\.no'"):
-        sources.expand("```functions\nnn: Cell.no\n```\n")
+        one_page.written("<!-- function: nn: Cell.no -->\n")
+
+
+def test_definition_of_an_overloaded_function_is_quoted(one_page: ModuleType) -> None:
+    code = one_page.as_fence("nn/cell.py", "Cell.__call__")
+    assert "@overload" not in code
+    assert "self.construct(*args, **kwargs)" in code
+
+
+def test_fence_becomes_the_source_of_its_functions(sources: ModuleType) -> None:
+    page = (ROOT / "docs" / "libraries-compared.md").read_text("utf-8")
+    expanded = sources.expand(page)
+    assert "```functions" in page
+    assert "```functions" not in expanded
+    assert "`benchmarks/record_libraries.py`: `Learner`\n\n```python\nclass Learner:\n" in expanded
 
 
 def test_every_link_leads_to_a_page_with_the_source(sources: ModuleType) -> None:
-    files = set(re.findall(r"\]\(\.\./(minispore/.*?)\)", sources.expand(TEXT)))
+    files = set(re.findall(r"\]\(\.\./(minispore/.*?)\)", TEXT))
     assert files
     for file in files:
         assert (ROOT / file).read_text("utf-8").rstrip() in sources.as_page(ROOT / file)
@@ -61,15 +100,12 @@ def test_links_of_the_page_about_contributing_lead_to_pages(sources: ModuleType)
         assert (ROOT / "docs" / link).is_file()
 
 
-def test_a_training_step_calls_the_functions_in_this_order(
-    sources: ModuleType, capsys: pytest.CaptureFixture[str]
+def test_program_calls_the_functions_in_this_order(
+    one_page: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = np.random.default_rng(0)
     columns = {"x": rng.random((4, 8), np.float32), "y": np.zeros(4, np.int32)}
     data = NumpySlicesDataset(columns, shuffle=False).batch(4)
-    network = nn.Dense(8, 2)
-    optimizer = nn.SGD(network.trainable_params(), 0.1)
-    model = Model(network, nn.CrossEntropyLoss(), optimizer)
     calls: list[tuple[str, str]] = []
 
     def record(frame: FrameType, event: str, _: object) -> None:
@@ -80,13 +116,15 @@ def test_a_training_step_calls_the_functions_in_this_order(
     before = sys.getprofile()
     sys.setprofile(record)
     try:
-        model.train(1, data, callbacks=[LossMonitor()])
+        exec(compile(PROGRAM, "<one-page.md>", "exec"), {"__name__": "__main__", "data": data})
     finally:
         sys.setprofile(before)
-    assert "loss is" in capsys.readouterr().out
+    step, loss = capsys.readouterr().out.split()
+    assert step == "1"
+    assert float(loss) > 0
 
-    functions = sources.functions(TEXT)
-    assert len(functions) > 20
+    functions = one_page.functions(TEXT)
+    assert functions
     remaining = iter(calls)
     for file, name in functions:
         assert (file, name) in remaining, f"{name} of {file} is not called, or is called earlier"
