@@ -18,6 +18,18 @@ from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray, IndexArray, Int64Array
 from minispore.utils.checks import caller, check_int, check_number, check_type, value_error
 
+__all__ = [
+    "Accuracy",
+    "Dice",
+    "F1",
+    "Fbeta",
+    "Precision",
+    "Recall",
+    "Top1CategoricalAccuracy",
+    "Top5CategoricalAccuracy",
+    "TopKCategoricalAccuracy",
+]
+
 
 class Accuracy(MeanMetric):
     """The fraction of correct predictions: (number correct) / (number of samples).

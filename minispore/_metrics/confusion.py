@@ -15,6 +15,8 @@ from minispore._metrics.metric import AccumulatingMetric, rearrange_inputs, safe
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type
 
+__all__ = ["ConfusionMatrix", "ConfusionMatrixMetric"]
+
 
 class ConfusionMatrix(AccumulatingMetric[HostArray]):
     """Counts of samples by true class (row) and predicted class (column).

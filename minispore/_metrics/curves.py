@@ -9,6 +9,8 @@ from minispore._metrics.metric import Metric, rearrange_inputs
 from minispore.utils.arrays import BoolArray, Float64Array, HostArray
 from minispore.utils.checks import check_int, value_error
 
+__all__ = ["ROC", "auc"]
+
 
 class ROC(Metric):
     """The receiver operating characteristic: false and true positive rates at each threshold.

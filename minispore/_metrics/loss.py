@@ -9,6 +9,8 @@ from minispore._metrics._validation import as_class_indices, check_several_class
 from minispore._metrics.metric import MeanMetric, rearrange_inputs
 from minispore.utils.checks import check_type
 
+__all__ = ["Loss", "Perplexity"]
+
 # Smaller probabilities are raised to this one, since log 0 is infinite.
 _MIN_PROBABILITY = 1e-10
 

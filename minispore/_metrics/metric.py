@@ -12,6 +12,8 @@ from minispore.common import Tensor
 from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_unmasked, is_int_list
 
+__all__ = ["Metric", "rearrange_inputs"]
+
 MetricName = Literal[
     "F1",
     "acc",

@@ -8,6 +8,8 @@ from minispore._metrics.metric import Metric
 from minispore.utils.arrays import HostArray
 from minispore.utils.unsupported import find_advice
 
+__all__ = ["get_metric_fn", "names"]
+
 # The classes, and the function `auc`, by name.
 _METRICS = {
     "F1": "F1",

@@ -8,6 +8,8 @@ from minispore._metrics.metric import AccumulatingMetric, MeanMetric, rearrange_
 from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_arguments, check_one_of
 
+__all__ = ["CosineSimilarity", "MAE", "MSE"]
+
 
 class _MeanErrorMetric(MeanMetric):
     """Base class of metrics that sum an error and divide it by the number of samples."""

@@ -35,6 +35,8 @@ from minispore.nn.optim._rates import (
 from minispore.ops._writes import writable
 from minispore.utils.checks import caller, check_number, is_sequence
 
+__all__ = ["Optimizer"]
+
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
 Hyperparameter: TypeAlias = Parameter | Cell | float

@@ -25,7 +25,6 @@ __all__ = [
     "DynamicLossScaleUpdateCell",
     "FixedLossScaleUpdateCell",
     "TrainOneStepWithLossScaleCell",
-    "all_finite",
 ]
 
 # Loss scales are stored in float32.

@@ -11,6 +11,8 @@ from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.atomic import remove_stale_temporaries
 from minispore.utils.checks import check_bool, check_int
 
+__all__ = ["BackupAndRestore"]
+
 
 class BackupAndRestore(Callback):
     """Save a backup at the ends of epochs, and resume from it when training is started again.

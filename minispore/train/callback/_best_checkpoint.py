@@ -19,6 +19,8 @@ from minispore.train.protocol.state_fields import read_dict_field
 from minispore.utils.checks import caller, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller
 
+__all__ = ["BestCheckpoint"]
+
 
 class BestCheckpoint(Callback):
     """Keep the checkpoints of the epochs with the best values of a monitored metric.

@@ -32,6 +32,8 @@ from minispore.utils.checks import caller, check_bool, check_int, check_type, is
 from minispore.utils.unsupported import hint_keywords
 from minispore.utils.warn import warn_at_caller
 
+__all__ = ["CheckpointConfig", "ModelCheckpoint"]
+
 _TRAINING_STATE: Final = "training_state"
 _POLICY: Final = (
     "save_checkpoint_steps",

@@ -13,6 +13,8 @@ from minispore.train.protocol.state_fields import StateField, StatefulMixin, rea
 from minispore.utils.atomic import append_line, atomic_write
 from minispore.utils.checks import check_int, check_type
 
+__all__ = ["CSVLogger"]
+
 _COLUMNS: Final = ("epoch", "step", "net_output")
 
 

@@ -6,6 +6,8 @@ from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 
+__all__ = ["EarlyStopping"]
+
 
 @check_arguments
 class EarlyStopping(StatefulMixin, Callback):

@@ -14,6 +14,8 @@ from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_arguments, check_int, check_positive
 
+__all__ = ["FlopsUtilizationCollector"]
+
 
 @check_arguments
 class FlopsUtilizationCollector(StatefulMixin, Callback):

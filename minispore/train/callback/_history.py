@@ -9,6 +9,8 @@ from minispore.train.protocol.outputs import as_array, first_output, shortest_fl
 from minispore.train.protocol.state_fields import read_dict_field, read_list_field
 from minispore.utils.curves import plot_curves
 
+__all__ = ["History"]
+
 
 class History(Callback):
     """Store the output of the network, which is the loss, and the metrics of each epoch.

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from minispore.train.protocol.callback import EVENTS, Callback, RunContext
 from minispore.utils.checks import check_function
 
+__all__ = ["LambdaCallback"]
+
 _Hook = Callable[[RunContext], object] | None
 
 

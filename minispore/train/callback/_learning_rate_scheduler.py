@@ -8,6 +8,8 @@ from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.outputs import as_array, shortest_float
 from minispore.utils.checks import caller, check_function
 
+__all__ = ["LearningRateScheduler"]
+
 
 class LearningRateScheduler(Callback):
     """After each step, set the learning rate to the value that a function returns.

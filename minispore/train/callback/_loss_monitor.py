@@ -17,6 +17,8 @@ from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import check_int
 
+__all__ = ["LossMonitor"]
+
 
 class LossMonitor(StatefulMixin, Callback):
     """Print the loss every `per_print_times` steps, and in `Model.fit` the evaluation results.

@@ -15,6 +15,8 @@ from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.atomic import open_regular_file, remove_stale_temporaries
 from minispore.utils.checks import caller, check_type, is_dict, value_error
 
+__all__ = ["OnRequestExit"]
+
 _KEY = "GracefulExit"
 _Handler = Callable[[int, FrameType | None], object] | int | None
 

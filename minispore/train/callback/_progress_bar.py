@@ -13,6 +13,8 @@ from minispore.utils.progress import format_number, progress_bar
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+__all__ = ["ProgressBar"]
+
 
 class ProgressBar(StatefulMixin, Callback):
     """Show a bar with the current loss, and print a line with loss and metrics of each epoch.

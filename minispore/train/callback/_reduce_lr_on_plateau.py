@@ -15,6 +15,8 @@ from minispore.utils.checks import (
     value_error,
 )
 
+__all__ = ["ReduceLROnPlateau"]
+
 
 class ReduceLROnPlateau(StatefulMixin, Callback):
     """Multiply the learning rate by a factor when a monitored metric has stopped improving.

@@ -27,6 +27,8 @@ from minispore.train.summary.summary_record import (
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items, caller, check_arguments, check_int, check_type
 
+__all__ = ["SummaryCollector"]
+
 _SWITCHES: Final = (
     "collect_metric",
     "collect_graph",

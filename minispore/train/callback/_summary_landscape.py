@@ -30,6 +30,8 @@ from minispore.utils.checks import (
     check_type,
 )
 
+__all__ = ["SummaryLandscape"]
+
 _FOLDER: Final = "ckpt_dir"
 _METADATA: Final = "train_metadata.json"
 _MAX_NUMBER: Final = 2**63 - 1  # the largest integer in an event file

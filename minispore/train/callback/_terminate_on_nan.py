@@ -9,6 +9,8 @@ from minispore.train.protocol.outputs import (
     is_on_device,
 )
 
+__all__ = ["TerminateOnNaN"]
+
 
 class TerminateOnNaN(Callback):
     """Print a line and stop the run after a step of training whose loss is NaN or infinite.

@@ -5,6 +5,8 @@ from time import perf_counter
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.utils.checks import check_arguments, check_int
 
+__all__ = ["TimeMonitor"]
+
 
 class _Stopwatch:
     """The time since the beginning of an epoch, and the part of it spent waiting for data."""

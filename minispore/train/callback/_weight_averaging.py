@@ -7,6 +7,8 @@ from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_int, check_number
 from minispore.utils.warn import warn_at_caller
 
+__all__ = ["WeightAveraging"]
+
 
 class WeightAveraging(StatefulMixin, Callback):
     """Evaluate with averages of the weights, and leave them in the network when training ends.
