@@ -97,6 +97,7 @@ def release() -> None:
     """Wait for the other processes and leave the group; nothing if `init` was not called.
 
     Examples:
+        >>> from minispore.communication import get_group_size
         >>> release()
         >>> get_group_size()
         1

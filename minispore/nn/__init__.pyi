@@ -9,3 +9,8 @@ from minispore.nn.learning_rate_schedule import *
 from minispore.nn.loss import *
 from minispore.nn.optim import *
 from minispore.nn.wrap import *
+from minispore.nn.wrap.loss_scale import DynamicLossScaleUpdateCell as DynamicLossScaleUpdateCell
+from minispore.nn.wrap.loss_scale import FixedLossScaleUpdateCell as FixedLossScaleUpdateCell
+from minispore.nn.wrap.loss_scale import (
+    TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell,
+)

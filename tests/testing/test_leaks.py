@@ -107,7 +107,10 @@ CHANGES: list[tuple[Callable[[], object], str]] = [
     (partial(os.umask, 0o777), "the file mode mask was changed"),
     (partial(setattr, builtins, "mine", 1), "a builtin was changed"),
     (partial(set_context, save_graphs_path="elsewhere"), "minispore's context was changed"),
-    (partial(config.set_prefetch_size, 3), "the configuration of datasets was changed"),
+    (
+        lambda: config.set_prefetch_size(config.get_prefetch_size() + 1),
+        "the configuration of datasets was changed",
+    ),
     # The last one, since the others write into the folder.
     (change_folder, "the current folder is '"),
 ]

@@ -25,6 +25,7 @@ __all__ = [
     "DynamicLossScaleUpdateCell",
     "FixedLossScaleUpdateCell",
     "TrainOneStepWithLossScaleCell",
+    "all_finite",
 ]
 
 # Loss scales are stored in float32.

@@ -27,7 +27,7 @@ def parameter(value: object, name: str = "p") -> Parameter:
 
 
 NAMES: dict[str, object] = {
-    **vars(serialization),
+    **{name: getattr(serialization, name) for name in dir(serialization)},
     "Net": Net,
     "Tensor": Tensor,
     "np": np,
