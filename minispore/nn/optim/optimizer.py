@@ -43,6 +43,7 @@ Hyperparameter: TypeAlias = Parameter | Cell | float
 # Elements of a tile: 1 MiB of float32. Smaller tiles were measured to be slower: the cost of more
 # calls exceeds the gain from a closer cache.
 TILE = 1 << 18
+_HALF = float16.numpy_dtype
 
 
 class DonatedGradients(tuple[Tensor, ...]):
@@ -171,7 +172,7 @@ class Optimizer(Cell):
             data = writable(parameter)
             xp = device_namespace(data)
             arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
-            if parameter.dtype is float16:
+            if data.dtype == _HALF:
                 # Like the state, in float32: squares of gradients are 0 in float16.
                 arrays[:2] = [xp.astype(x, float32.numpy_dtype) for x in arrays[:2]]
             wide = arrays[0]
