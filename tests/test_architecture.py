@@ -48,7 +48,14 @@ LAYERS_OF_MODULES = dict.fromkeys(
             "ops.normalization",
             "ops.pooling",
         ),
-        *("ops.gradient_clipping", "ops.gradients", "ops.properties", "ops.random", "ops.summary"),
+        *(
+            "ops._differentiation",
+            "ops.gradient_clipping",
+            "ops.gradients",
+            "ops.properties",
+            "ops.random",
+            "ops.summary",
+        ),
     ),
     4,
 ) | {"common.api": 7}

@@ -11,7 +11,7 @@ from operator import add
 from minispore.engine.array import Array, namespace
 from minispore.engine.graph import Node, backward_pass
 from minispore.nn._graph_recorder import GraphRecord
-from minispore.ops.gradients import tree_leaves
+from minispore.ops._differentiation import tree_leaves
 
 
 class Gradients:

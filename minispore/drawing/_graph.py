@@ -10,7 +10,8 @@ from minispore.drawing._names import Names, function_name, parameter_names, refe
 from minispore.drawing._svg import Drawing
 from minispore.nn import Cell
 from minispore.nn._graph_recorder import Call, CellCallRecorder, GraphRecord, record_graph
-from minispore.ops.gradients import check_callable, tree_leaves
+from minispore.ops._differentiation import tree_leaves
+from minispore.ops.gradients import check_callable
 from minispore.utils.checks import check_int, describe_value
 
 # From more than 40 boxes on, the boxes of a cell are drawn as one.

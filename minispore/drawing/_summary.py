@@ -6,7 +6,7 @@ from minispore.drawing._value_labels import shape_of
 from minispore.nn import Cell
 from minispore.nn._graph_recorder import CellCallRecorder
 from minispore.nn.cell import evaluation_mode
-from minispore.ops.gradients import tree_leaves
+from minispore.ops._differentiation import tree_leaves
 from minispore.utils.checks import check_type
 from minispore.utils.tables import Table
 

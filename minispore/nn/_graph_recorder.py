@@ -13,7 +13,7 @@ from minispore.engine.dispatch import wrap
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import Node, record
 from minispore.nn.cell import Cell
-from minispore.ops.gradients import tree_leaves
+from minispore.ops._differentiation import tree_leaves
 from minispore.utils.checks import as_tuple
 
 _CONSTRUCT = "construct"

@@ -4,6 +4,7 @@ They add no prefix, so the names of parameters are those in the network.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeAlias, cast
 
 from minispore import ops
@@ -16,7 +17,7 @@ from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn._hooks import HookHandle, RegisteredHook
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
-from minispore.ops.gradients import compute_gradients
+from minispore.ops._differentiation import compute_gradients
 from minispore.utils.checks import as_items, check_arguments, check_function, check_type, type_error
 from minispore.utils.warn import warn_at_caller
 
@@ -159,14 +160,18 @@ class TrainOneStepCell(Cell):
         self._gradient_hooks: list[RegisteredHook] = []
         _warn_of_foreign_parameters(network, optimizer)
         self.reducer_flag: bool = is_data_parallel()
-        # For a subclass with a `construct` of its own, as are those of the gradients.
-        self.grad: ops.GradOperation = ops.GradOperation(get_by_list=True, sens_param=True)
+        # For a subclass with a `construct` of its own, as is `grad`.
         self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = _unreduced
         if self.reducer_flag:
             from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 
             self.grad_reducer = DistributedGradReducer(self.weights)
             broadcast_parameters(self)
+
+    @cached_property
+    def grad(self) -> "ops.GradOperation":
+        """The transformation of the network to its gradients, for a `construct` of a subclass."""
+        return ops.GradOperation(get_by_list=True, sens_param=True)
 
     def construct(self, *inputs: Tensor) -> Tensor:
         """Make one training step.
