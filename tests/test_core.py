@@ -5,7 +5,7 @@ import pytest
 from benchmarks.size import inner_imports, smallest_training
 
 # The recorded numbers: lower those of which a test says that they are too large.
-LINES = 12_710
+LINES = 12_470
 FILES = 103
 CALLS = 403
 INNER_IMPORTS = 18
