@@ -44,11 +44,12 @@ def expressions() -> Iterator[str]:
     for name in MODULES:
         module = import_module(f"minispore.{name}".rstrip("."))
         prefix = f"{name}." if name else ""
-        listed: list[str] | None = getattr(module, "__all__", None)
-        home = "minispore" if listed else module.__name__
+        # A module that lists its names has those of others, too.
+        lists_names = "__dir__" in vars(module)
+        home = "minispore" if lists_names else module.__name__
         new = {
             attribute: value
-            for attribute in sorted(listed or vars(module))
+            for attribute in dir(module)
             if callable(value := getattr(module, attribute))
             and id(value) not in listed_ids
             and not attribute.startswith("_")
