@@ -149,7 +149,9 @@ FORMULAS: dict[Make, tuple[Callable[..., Formula], dict[str, st.SearchStrategy[A
 
 
 # The optimizers whose weights decay apart from the step.
-DECOUPLED: set[Make] = {nn.AdamWeightDecay}
+DECOUPLED: set[Make] = {
+    nn.AdamWeightDecay,
+}
 
 
 def test_every_optimizer_has_a_formula() -> None:
