@@ -148,12 +148,6 @@ FORMULAS: dict[Make, tuple[Callable[..., Formula], dict[str, st.SearchStrategy[A
 }
 
 
-# The optimizers whose weights decay apart from the step.
-DECOUPLED: set[Make] = {
-    nn.AdamWeightDecay,
-}
-
-
 def test_every_optimizer_has_a_formula() -> None:
     assert {nn.SGD, *FORMULAS} == {*optimizer_classes()}
 
@@ -242,7 +236,7 @@ def test_step_equals_formula(
     optimizer = make(
         given_parameters, learning_rate=RATES, weight_decay=decay, **scaling, **options
     )
-    decouples_decay = make in DECOUPLED
+    decouples_decay = make is nn.AdamWeightDecay
     kind = DonatedGradients if donated else tuple
     grads = [normal(seed) for seed in range(1, 1 + len(RATES))]
     with pytest.MonkeyPatch.context() as patch:
