@@ -1,6 +1,7 @@
 """Invalid inputs of layers and losses raise errors, with a note that names the cell."""
 
 import re
+from collections.abc import Callable
 from inspect import signature
 from itertools import product
 from typing import Any
@@ -44,7 +45,8 @@ def classes(are_losses: bool) -> dict[str, type[nn.Cell]]:
 
 def with_valid_arguments(made: dict[str, nn.Cell], are_losses: bool) -> dict[str, nn.Cell]:
     """Add a cell of each class that has none, made with its valid arguments."""
-    rest = {name: make for name, make in classes(are_losses).items() if name not in made}
+    makers: dict[str, Callable[..., nn.Cell]] = {**classes(are_losses)}
+    rest = {name: make for name, make in makers.items() if name not in made}
     return made | {name: make(**make_call(name, make).arguments) for name, make in rest.items()}
 
 
