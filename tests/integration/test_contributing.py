@@ -28,7 +28,7 @@ def apply(section: str, root: Path) -> None:
         before = source.read_text("utf-8") if source.exists() else ""
         file.parent.mkdir(parents=True, exist_ok=True)
         if language == "python":
-            file.write_text(before + text, "utf-8")
+            file.write_text(f"{before}\n\n{text}" if before else text, "utf-8")
             continue
         lines = before.split("\n")
         at = -1
