@@ -1,6 +1,6 @@
 """The arguments of the command line: what `--help` prints and what the reference says of them.
 
-`python -m tests._cli.test_arguments > tests/_cli/help.txt` records the help texts.
+`python -m tests.record` records the help texts.
 """
 
 import re
@@ -15,6 +15,7 @@ import pytest
 from minispore._cli.arguments import parse
 
 RECORDED = Path(__file__).with_name("help.txt")
+IS_FORMATTED_ALIKE = sys.version_info[:2] == (3, 11)
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 COMMAND = re.compile(r"^    ([a-z]+) {2}", flags=re.MULTILINE)
 OPTION = re.compile(r"^  (?:-. \w+, )?(--[a-z-]+)(.*?)(?=^  -|\Z)", flags=re.MULTILINE | re.DOTALL)
@@ -43,7 +44,7 @@ def formatted(texts: dict[str, str]) -> str:
     return "\n".join(f"$ {command} --help\n{text}" for command, text in texts.items())
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse of 3.11 formatted the record")
+@pytest.mark.skipif(not IS_FORMATTED_ALIKE, reason="argparse of 3.11 formatted the record")
 def test_help_texts_are_those_recorded() -> None:
     assert formatted(help_texts()) == RECORDED.read_text("utf-8")
 
@@ -91,5 +92,7 @@ def test_the_form_of_grades_is_a_table_by_default() -> None:
         assert parse(["learn", "grade", "x", *options]).form == form
 
 
-if __name__ == "__main__":
-    print(formatted(help_texts()), end="")
+def record() -> None:
+    """Write the help texts, if this Python formats them as the recorded ones."""
+    if IS_FORMATTED_ALIKE:
+        RECORDED.write_text(formatted(help_texts()), "utf-8")

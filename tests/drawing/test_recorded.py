@@ -1,6 +1,6 @@
 """Drawings keep their look: colours, dashes, fonts and titles are those of pictures looked at.
 
-`python -m tests.drawing.test_recorded` writes the pictures; look at those that change.
+`python -m tests.record` writes the pictures; look at those that change.
 """
 
 from collections.abc import Callable
@@ -75,6 +75,7 @@ def test_drawing_is_the_recorded_one(name: str) -> None:
     assert PICTURES[name]() + "\n" == (FOLDER / f"{name}.svg").read_text("utf-8")
 
 
-if __name__ == "__main__":
+def record() -> None:
+    """Write the pictures."""
     for name, draw in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(draw() + "\n", "utf-8")

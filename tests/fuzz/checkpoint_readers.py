@@ -243,9 +243,23 @@ FITTING = (
 _TOO_LONG = value(tensor([2, 3], bytes(24), "Float32"), b"x" * 300_000 + b"weight")
 
 CHECKPOINT_READERS = (
-    Reader("ckpt", "x.ckpt", CKPT, load, examples=CKPT_EXAMPLES),
-    Reader("ckpt with checksum", "x.ckpt", BODIES, load, wrap=with_checksum),
-    Reader("ckpt, async", "x.ckpt", CKPT, load_in_thread),
+    Reader(
+        "ckpt",
+        "x.ckpt",
+        CKPT,
+        load,
+        examples=CKPT_EXAMPLES,
+        modules=("train/checkpoint/loading.py",),
+    ),
+    Reader(
+        "ckpt with checksum",
+        "x.ckpt",
+        BODIES,
+        load,
+        wrap=with_checksum,
+        modules=("train/checkpoint/loading.py",),
+    ),
+    Reader("ckpt, async", "x.ckpt", CKPT, load_in_thread, modules=("train/checkpoint/loading.py",)),
     Reader(
         "ckpt into a network",
         "x.ckpt",
@@ -253,6 +267,7 @@ CHECKPOINT_READERS = (
         load_into_net,
         (ValueError, RuntimeError),
         examples={"a long name before its own": _TOO_LONG},
+        modules=("train/checkpoint/loading.py",),
     ),
     Reader(
         "ckpt to safetensors",
@@ -260,8 +275,16 @@ CHECKPOINT_READERS = (
         CKPT,
         convert,
         examples={name: CKPT_EXAMPLES[name] for name in ("a long text", "a lone surrogate")},
+        modules=("train/checkpoint/conversion.py",),
     ),
-    Reader("safetensors", "x.safetensors", SAFETENSORS, load, examples=SAFETENSORS_EXAMPLES),
+    Reader(
+        "safetensors",
+        "x.safetensors",
+        SAFETENSORS,
+        load,
+        examples=SAFETENSORS_EXAMPLES,
+        modules=("train/checkpoint/loading.py",),
+    ),
     Reader(
         "safetensors header",
         "x.safetensors",
@@ -269,6 +292,7 @@ CHECKPOINT_READERS = (
         load,
         text=True,
         wrap=with_header,
+        modules=("train/checkpoint/safetensors_file.py",),
     ),
     Reader(
         "safetensors to ckpt",
@@ -276,5 +300,6 @@ CHECKPOINT_READERS = (
         SAFETENSORS,
         convert,
         examples={"one long name": SAFETENSORS_EXAMPLES["one long name"]},
+        modules=("train/checkpoint/conversion.py",),
     ),
 )

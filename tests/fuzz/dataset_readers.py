@@ -47,10 +47,48 @@ TEXTS = (b'a,"b, c"\nd,e\n', "ä,ß\n".encode())
 PICTURES = tuple(map(picture, ("PNG", "BMP", "GIF")))
 REFUSED = (RuntimeError,)
 DATASET_READERS = (
-    Reader("CIFAR-10", "test_batch.bin", ROWS, read_cifar, REFUSED),
-    Reader("CIFAR-100", "test.bin", (b"\3\x63" + IMAGE,), read_cifar, REFUSED),
-    Reader("csv of numbers", "numbers.csv", NUMBERS, read_csv, REFUSED, text=True),
-    Reader("csv of strings", "strings.csv", TEXTS, read_csv, REFUSED, text=True),
+    Reader(
+        "CIFAR-10",
+        "test_batch.bin",
+        ROWS,
+        read_cifar,
+        REFUSED,
+        modules=("dataset/_cifar_datasets.py",),
+    ),
+    Reader(
+        "CIFAR-100",
+        "test.bin",
+        (b"\3\x63" + IMAGE,),
+        read_cifar,
+        REFUSED,
+        modules=("dataset/_cifar_datasets.py",),
+    ),
+    Reader(
+        "csv of numbers",
+        "numbers.csv",
+        NUMBERS,
+        read_csv,
+        REFUSED,
+        text=True,
+        modules=("dataset/_csv_dataset.py",),
+    ),
+    Reader(
+        "csv of strings",
+        "strings.csv",
+        TEXTS,
+        read_csv,
+        REFUSED,
+        text=True,
+        modules=("dataset/_csv_dataset.py",),
+    ),
     # A picture may be much larger than its file.
-    Reader("image", "a.png", PICTURES, read_image, REFUSED, memory=64 * 2**20),
+    Reader(
+        "image",
+        "a.png",
+        PICTURES,
+        read_image,
+        REFUSED,
+        memory=64 * 2**20,
+        modules=("dataset/_image_folder_dataset.py",),
+    ),
 )

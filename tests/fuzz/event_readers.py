@@ -148,6 +148,15 @@ EVENT_READERS = (
         examples={
             f"a record of {n}": alone(b"") + promising(n) for n in (2**30, 2**31, 2**62, 2**64 - 1)
         },
+        modules=("train/summary/decode.py",),
     ),
-    Reader("event", "x.events", MESSAGES, read, wrap=alone, examples=MESSAGE_EXAMPLES),
+    Reader(
+        "event",
+        "x.events",
+        MESSAGES,
+        read,
+        wrap=alone,
+        examples=MESSAGE_EXAMPLES,
+        modules=("train/summary/decode.py",),
+    ),
 )

@@ -105,7 +105,15 @@ def unpack_download(path: Path) -> None:
 
 
 IDX_READERS = (
-    Reader("idx", "x-idx", PLAIN, read_one, (RuntimeError,), examples=PROMISES),
+    Reader(
+        "idx",
+        "x-idx",
+        PLAIN,
+        read_one,
+        (RuntimeError,),
+        examples=PROMISES,
+        modules=("dataset/idx.py",),
+    ),
     Reader(
         "idx.gz",
         "x-idx.gz",
@@ -120,6 +128,7 @@ IDX_READERS = (
             "zeros behind it": packed(idx(5)) + bytes(5000),
             "an endless name": b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * 100_000,
         },
+        modules=("dataset/idx.py",),
     ),
     Reader(
         "idx in gzip",
@@ -130,9 +139,24 @@ IDX_READERS = (
         wrap=packed,
         # An array that is longer than the content of its gzip file.
         examples=PROMISES | {"9 MB": idx(3000, 3000, content=Random(0).randbytes(10_000))},
+        modules=("dataset/idx.py",),
     ),
-    Reader("idx header", "x", (*PLAIN, packed(PLAIN[0])), read_shape, (RuntimeError,)),
-    Reader("images of MNIST", "t10k-images-idx3-ubyte", (IMAGES,), read_folder, (RuntimeError,)),
+    Reader(
+        "idx header",
+        "x",
+        (*PLAIN, packed(PLAIN[0])),
+        read_shape,
+        (RuntimeError,),
+        modules=("dataset/idx.py",),
+    ),
+    Reader(
+        "images of MNIST",
+        "t10k-images-idx3-ubyte",
+        (IMAGES,),
+        read_folder,
+        (RuntimeError,),
+        modules=("dataset/idx.py",),
+    ),
     Reader(
         "labels of MNIST",
         "t10k-labels-idx1-ubyte",
@@ -140,6 +164,7 @@ IDX_READERS = (
         read_folder,
         (RuntimeError,),
         examples={"a label of ten": idx(3, content=b"\1\x0a\2")},
+        modules=("dataset/idx.py",),
     ),
     Reader(
         "marker of the digits",
@@ -153,6 +178,13 @@ IDX_READERS = (
         text=True,
         share=0.02,
         memory=16 * 2**20,
+        modules=("dataset/digits/_write.py",),
     ),
-    Reader("download", "x.gz", (packed(FETCHED), FETCHED), unpack_download),
+    Reader(
+        "download",
+        "x.gz",
+        (packed(FETCHED), FETCHED),
+        unpack_download,
+        modules=("dataset/download.py",),
+    ),
 )

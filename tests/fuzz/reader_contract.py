@@ -37,6 +37,7 @@ class Reader:
         examples: Inputs of earlier failures by name, before `wrap`.
         share: The number of mutants, relative to other readers.
         memory: The memory in bytes that it may use for a file of any size.
+        modules: The modules of the package whose reading it covers.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Reader:
     examples: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     share: float = 1.0
     memory: int = 2 * 2**20
+    modules: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name

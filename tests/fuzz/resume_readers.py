@@ -190,17 +190,23 @@ STATE_EXAMPLES = {
 }
 
 RESUME_READERS = (
-    Reader("resume", "x.ckpt", seeds(), resume, share=0.1),
+    Reader(
+        "resume", "x.ckpt", seeds(), resume, share=0.1,
+        modules=("train/protocol/training_state.py",),
+    ),
     Reader(
         "training state", "x.ckpt", texts(), resume,
         text=True, wrap=signed, examples=STATE_EXAMPLES, share=0.25,
+        modules=("train/protocol/training_state.py",),
     ),
     Reader(
         "training state in safetensors", "x.safetensors", texts(), resume,
         text=True, wrap=partial(signed, safetensors=True), share=0.1,
+        modules=("train/protocol/training_state.py",),
     ),
     Reader(
         "backup", "backup.ckpt", texts(backup=True), resume_from_backup,
         text=True, wrap=partial(signed, backup=True), share=0.1,
+        modules=("train/protocol/training_state.py",),
     ),
 )  # fmt: skip

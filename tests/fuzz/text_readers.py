@@ -253,15 +253,21 @@ TEXT_READERS = (
             "digits of no number": "rate: ٣\nrate: 1_0\n".encode(),
             "an endless number": b"rate: 1e999\nrate: nan\n" + b"rate: " + b"9" * 10_000 + b"\n",
         },
+        modules=("tensorpack/param.py",),
     ),
-    Reader("rows", "stats.json", JSON_ROWS, read_rows, text=True, examples=ROW_EXAMPLES),
+    Reader(
+        "rows", "stats.json", JSON_ROWS, read_rows, text=True, examples=ROW_EXAMPLES,
+        modules=("tensorpack/monitors.py",),
+    ),
     Reader(
         "rows to continue", "stats.json", JSON_ROWS, write_json_on, (), text=True,
         examples=ROW_EXAMPLES, share=0.2,
+        modules=("tensorpack/monitors.py",),
     ),
     Reader(
         "lines to continue", "stats.jsonl", JSONL_ROWS, write_jsonl_on, (), text=True,
         examples=LINE_EXAMPLES, share=0.2,
+        modules=("tensorpack/monitors.py",),
     ),
     Reader(
         "request to end", "exit.json", REQUESTS, read_request, (), text=True,
@@ -270,12 +276,17 @@ TEXT_READERS = (
             "a long number": b'{"GracefulExit": %s}' % LONG,
             "no UTF-8": b'{"\xff": 1}',
         },
+        modules=("train/callback/_on_request_exit.py",),
     ),
-    Reader("trace", "x.jsonl", (saved(".jsonl"),), read_trace, text=True, examples=TRACE_EXAMPLES),
+    Reader(
+        "trace", "x.jsonl", (saved(".jsonl"),), read_trace, text=True, examples=TRACE_EXAMPLES,
+        modules=("testing/_trace.py", "_cli/commands.py"),
+    ),
     Reader("trace for browsers", "x.json", (saved(".json"),), read_trace, text=True,
         examples={
             "nested": DEEP, "a number": b"1", "a list": b"[]", "no events": b'{"traceEvents": 1}',
         },
+        modules=("testing/_trace.py", "_cli/commands.py"),
     ),
     Reader(
         "landscape's metadata", "train_metadata.json", (json.dumps(METADATA).encode(),),
@@ -288,5 +299,6 @@ TEXT_READERS = (
             "a number that is none": metadata_with("model_params_file_map", {"one": "a"}),
             "a size of 2³¹": metadata_with("landscape_size", 2**31),
         },
+        modules=("train/callback/_summary_landscape.py",),
     ),
 )  # fmt: skip

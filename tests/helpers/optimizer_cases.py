@@ -1,5 +1,7 @@
 """Parameters, gradients and optimizers for tests."""
 
+from collections.abc import Callable
+
 import pytest
 
 from minispore import Parameter, Tensor, nn
@@ -21,8 +23,16 @@ def gradients(i: int) -> tuple[Tensor, Tensor]:
     )
 
 
+def optimizer_classes() -> list[type[nn.Optimizer]]:
+    """Return the public optimizers."""
+    public = [getattr(nn, name) for name in dir(nn)]
+    classes = [value for value in public if isinstance(value, type)]
+    return [c for c in classes if issubclass(c, nn.Optimizer) and c is not nn.Optimizer]
+
+
 def optimizers(params: Parameters) -> list[nn.Optimizer]:
-    return [
+    """Return an optimizer of each class, and of some for several settings."""
+    listed = [
         nn.SGD(params, 0.1),
         nn.SGD(params, 0.1, weight_decay=0.1, loss_scale=2.0),
         nn.SGD(params, 0.1, 0.9, 0.5, 0.1, loss_scale=2.0),
@@ -35,8 +45,15 @@ def optimizers(params: Parameters) -> list[nn.Optimizer]:
         nn.RMSProp(params, 0.1, momentum=0.5, loss_scale=2.0),
         nn.RMSProp(params, 0.1, centered=True, weight_decay=0.1),
         nn.Adagrad(params, learning_rate=0.1, loss_scale=2.0),
-        nn.Adadelta(params, 0.1, weight_decay=0.1),
     ]
+    others = {*optimizer_classes()} - {*map(type, listed)}
+    ordered = sorted(others, key=lambda c: c.__name__)
+    return listed + [with_decay(make, params) for make in ordered]
+
+
+def with_decay(make: Callable[..., nn.Optimizer], params: Parameters) -> nn.Optimizer:
+    """Return an optimizer with a weight decay."""
+    return make(params, learning_rate=0.1, weight_decay=0.1)
 
 
 each_optimizer = pytest.mark.parametrize("which", range(len(optimizers(two()))))

@@ -16,6 +16,7 @@ SECTIONS = {
     for section in (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n### ")[1:]
 }
 BLOCK = re.compile(r'^(`{3,4})(python|diff) title="([^"]*)"\n(.*?)^\1$', re.MULTILINE | re.DOTALL)
+NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 WITH_BLOCKS = [name for name, section in SECTIONS.items() if BLOCK.search(section)]
 
 
@@ -27,7 +28,7 @@ def apply(section: str, root: Path) -> None:
         before = source.read_text("utf-8") if source.exists() else ""
         file.parent.mkdir(parents=True, exist_ok=True)
         if language == "python":
-            file.write_text(before + text, "utf-8")
+            file.write_text(f"{before}\n\n{text}" if before else text, "utf-8")
             continue
         lines = before.split("\n")
         at = -1
@@ -50,6 +51,14 @@ def test_changed_files_exist_and_are_programs(name: str, tmp_path: Path) -> None
     named = re.findall(r"\b(?:minispore|tests|docs)/[\w/]+\.(?:py|md|txt)\b", SECTIONS[name])
     missing = [path for path in named if not ((tmp_path / path).exists() or (ROOT / path).exists())]
     assert not missing
+
+
+@pytest.mark.parametrize("name", WITH_BLOCKS)
+def test_number_of_places_is_that_of_the_files(name: str) -> None:
+    section = SECTIONS[name]
+    files = {file for _, _, file, _ in BLOCK.findall(section)}
+    places = len(files) + ("`python -m tests.record`" in section)
+    assert f"{NUMBERS[places]} places" in section
 
 
 @pytest.mark.full

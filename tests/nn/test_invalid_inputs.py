@@ -1,6 +1,7 @@
 """Invalid inputs of layers and losses raise errors, with a note that names the cell."""
 
 import re
+from collections.abc import Callable
 from inspect import signature
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import minispore as ms
 from minispore import Tensor, nn, ops
-from minispore.nn.layer import activation
+from tests.helpers.public_calls import make_call
 from tests.helpers.refusals import Refusal, refusals
 
 ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
@@ -21,62 +22,80 @@ TENSORS = [
     Tensor([9, 9]),
     Tensor([[True, False, True]]),
 ]
-LAYERS: dict[str, nn.Cell] = {
-    **{name: getattr(nn, name)() for name in activation.__all__ if name != "get_activation"},
-    "AdaptiveAvgPool1d": nn.AdaptiveAvgPool1d(2),
-    "AdaptiveAvgPool2d": nn.AdaptiveAvgPool2d(2),
-    "AdaptiveMaxPool1d": nn.AdaptiveMaxPool1d(2),
-    "AdaptiveMaxPool2d": nn.AdaptiveMaxPool2d(2),
-    "AvgPool1d": nn.AvgPool1d(2),
-    "AvgPool2d": nn.AvgPool2d(2),
-    "BatchNorm1d": nn.BatchNorm1d(3),
-    "BatchNorm2d": nn.BatchNorm2d(3),
-    "ConstantPad1d": nn.ConstantPad1d((1, 0), 0.5),
-    "ConstantPad2d": nn.ConstantPad2d(1, 0.5),
-    "Conv1d": nn.Conv1d(3, 2, 2),
-    "Conv2d": nn.Conv2d(3, 2, 2),
-    "Conv2dTranspose": nn.Conv2dTranspose(3, 2, 2),
-    "Dense": nn.Dense(3, 2),
-    "Dropout": nn.Dropout(p=0.5),
-    "Dropout2d": nn.Dropout2d(0.5),
-    "Embedding": nn.Embedding(4, 2),
-    "Flatten": nn.Flatten(),
-    "GroupNorm": nn.GroupNorm(3, 3),
-    "LayerNorm": nn.LayerNorm((3,)),
-    "MaxPool1d": nn.MaxPool1d(2),
-    "MaxPool2d": nn.MaxPool2d(2),
-    "Pad": nn.Pad(((1, 0), (0, 1))),
-    "ReflectionPad1d": nn.ReflectionPad1d(1),
-    "ReflectionPad2d": nn.ReflectionPad2d(1),
-    "ReplicationPad1d": nn.ReplicationPad1d(1),
-    "ReplicationPad2d": nn.ReplicationPad2d(1),
-    "Unflatten": nn.Unflatten(1, (-1, 1)),
-    "Upsample": nn.Upsample(2),
-    "ZeroPad2d": nn.ZeroPad2d(1),
-}
-LOSSES: dict[str, nn.Cell] = {
-    "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),
-    "BCEWithLogitsLoss": nn.BCEWithLogitsLoss(pos_weight=Tensor([1.0, 2.0])),
-    "CrossEntropyLoss": nn.CrossEntropyLoss(Tensor([1.0, 2.0, 3.0])),
-    "HingeEmbeddingLoss": nn.HingeEmbeddingLoss(),
-    "HuberLoss": nn.HuberLoss(),
-    "KLDivLoss": nn.KLDivLoss("batchmean"),
-    "L1Loss": nn.L1Loss(),
-    "MAELoss": nn.MAELoss(),
-    "NLLLoss": nn.NLLLoss(Tensor([1.0, 2.0, 3.0])),
-    "RMSELoss": nn.RMSELoss(),
-    "SmoothL1Loss": nn.SmoothL1Loss(),
-    "SoftMarginLoss": nn.SoftMarginLoss(),
-    "MSELoss": nn.MSELoss(),
-    "SoftmaxCrossEntropyWithLogits": nn.SoftmaxCrossEntropyWithLogits(sparse=True),
-}
-# Cells that do not take one or two tensors: bases, containers, wrappers, schedules, optimizers.
+# Cells that do not take one or two tensors: bases, containers, wrappers.
 OTHERS = {
     "Cell", "CellDict", "CellList", "CosineEmbeddingLoss", "DistributedGradReducer",
     "Identity", "LearningRateSchedule", "LossBase", "MarginRankingLoss", "Optimizer",
     "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
     "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",
 }  # fmt: skip
+
+
+def classes(are_losses: bool) -> dict[str, type[nn.Cell]]:
+    """Return the public losses, or the public layers, by name."""
+    public = {name: getattr(nn, name) for name in dir(nn) if name not in OTHERS}
+    cells = {k: v for k, v in public.items() if isinstance(v, type) and issubclass(v, nn.Cell)}
+    others = nn.Optimizer | nn.LearningRateSchedule
+    return {
+        name: cell
+        for name, cell in cells.items()
+        if issubclass(cell, nn.LossBase) == are_losses and not issubclass(cell, others)
+    }
+
+
+def with_valid_arguments(made: dict[str, nn.Cell], are_losses: bool) -> dict[str, nn.Cell]:
+    """Add a cell of each class that has none, made with its valid arguments."""
+    makers: dict[str, Callable[..., nn.Cell]] = {**classes(are_losses)}
+    rest = {name: make for name, make in makers.items() if name not in made}
+    return made | {name: make(**make_call(name, make).arguments) for name, make in rest.items()}
+
+
+# With other arguments than valid_arguments.py has.
+LAYERS = with_valid_arguments(
+    {
+        "AdaptiveAvgPool1d": nn.AdaptiveAvgPool1d(2),
+        "AdaptiveAvgPool2d": nn.AdaptiveAvgPool2d(2),
+        "AdaptiveMaxPool1d": nn.AdaptiveMaxPool1d(2),
+        "AdaptiveMaxPool2d": nn.AdaptiveMaxPool2d(2),
+        "AvgPool1d": nn.AvgPool1d(2),
+        "AvgPool2d": nn.AvgPool2d(2),
+        "BatchNorm1d": nn.BatchNorm1d(3),
+        "BatchNorm2d": nn.BatchNorm2d(3),
+        "ConstantPad1d": nn.ConstantPad1d((1, 0), 0.5),
+        "ConstantPad2d": nn.ConstantPad2d(1, 0.5),
+        "Conv1d": nn.Conv1d(3, 2, 2),
+        "Conv2d": nn.Conv2d(3, 2, 2),
+        "Conv2dTranspose": nn.Conv2dTranspose(3, 2, 2),
+        "Dense": nn.Dense(3, 2),
+        "Dropout": nn.Dropout(p=0.5),
+        "Dropout2d": nn.Dropout2d(0.5),
+        "Embedding": nn.Embedding(4, 2),
+        "GroupNorm": nn.GroupNorm(3, 3),
+        "LayerNorm": nn.LayerNorm((3,)),
+        "MaxPool1d": nn.MaxPool1d(2),
+        "MaxPool2d": nn.MaxPool2d(2),
+        "Pad": nn.Pad(((1, 0), (0, 1))),
+        "ReflectionPad1d": nn.ReflectionPad1d(1),
+        "ReflectionPad2d": nn.ReflectionPad2d(1),
+        "ReplicationPad1d": nn.ReplicationPad1d(1),
+        "ReplicationPad2d": nn.ReplicationPad2d(1),
+        "Unflatten": nn.Unflatten(1, (-1, 1)),
+        "Upsample": nn.Upsample(2),
+        "ZeroPad2d": nn.ZeroPad2d(1),
+    },
+    are_losses=False,
+)
+LOSSES = with_valid_arguments(
+    {
+        "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),
+        "BCEWithLogitsLoss": nn.BCEWithLogitsLoss(pos_weight=Tensor([1.0, 2.0])),
+        "CrossEntropyLoss": nn.CrossEntropyLoss(Tensor([1.0, 2.0, 3.0])),
+        "KLDivLoss": nn.KLDivLoss("batchmean"),
+        "NLLLoss": nn.NLLLoss(Tensor([1.0, 2.0, 3.0])),
+        "SoftmaxCrossEntropyWithLogits": nn.SoftmaxCrossEntropyWithLogits(sparse=True),
+    },
+    are_losses=True,
+)
 
 
 def named_in(error: TypeError) -> tuple[str, str]:
@@ -87,17 +106,8 @@ def named_in(error: TypeError) -> tuple[str, str]:
 
 
 def test_cases_cover_every_layer_and_loss() -> None:
-    cells = {
-        name
-        for name in dir(nn)
-        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Cell)
-    }
-    others = {
-        name
-        for name in cells
-        if issubclass(getattr(nn, name), nn.Optimizer | nn.LearningRateSchedule)
-    }
-    assert cells - OTHERS - others == {*LAYERS, *LOSSES}
+    assert {name: type(cell) for name, cell in LAYERS.items()} == classes(are_losses=False)
+    assert {name: type(cell) for name, cell in LOSSES.items()} == classes(are_losses=True)
 
 
 def test_reprs_are_the_same_in_each_process() -> None:

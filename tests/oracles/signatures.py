@@ -5,10 +5,8 @@ A Python that has MindSpore records it from the root of the project:
 
     python -m tests.oracles.signatures mindspore < tests/oracles/signatures.txt > new.txt
 
-After a change of minispore's own names this command updates the file. It keeps MindSpore's
-signatures, and records that MindSpore has no such name for each name that is new:
-
-    python -m tests.oracles.signatures update
+After a change of minispore's own names `python -m tests.record` updates the file. It keeps
+MindSpore's signatures, and records that MindSpore has no such name for each name that is new.
 """
 
 import inspect
@@ -44,11 +42,12 @@ def expressions() -> Iterator[str]:
     for name in MODULES:
         module = import_module(f"minispore.{name}".rstrip("."))
         prefix = f"{name}." if name else ""
-        listed: list[str] | None = getattr(module, "__all__", None)
-        home = "minispore" if listed else module.__name__
+        # A module that lists its names has those of others, too.
+        lists_names = "__dir__" in vars(module)
+        home = "minispore" if lists_names else module.__name__
         new = {
             attribute: value
-            for attribute in sorted(listed or vars(module))
+            for attribute in dir(module)
             if callable(value := getattr(module, attribute))
             and id(value) not in listed_ids
             and not attribute.startswith("_")
@@ -96,7 +95,7 @@ def signature(public: object) -> str:
     return UNKNOWN if text in HIDDEN else text
 
 
-def update() -> None:
+def record() -> None:
     """Write the public names and minispore's signatures to the file; keep MindSpore's."""
     text = FILE.read_text("utf-8")
     theirs = {entry.expression: entry.theirs for entry in read(text.splitlines())}
@@ -111,7 +110,4 @@ def update() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "update":
-        update()
-    else:
-        main(sys.argv[1], outcome)
+    main(sys.argv[1], outcome)

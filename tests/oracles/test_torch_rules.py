@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.array_backends import to_numpy
 from tests.helpers.rule_cases import CASES, Floats, Shape
+from tests.oracles.torch_ops import PAIRS
 
 torch: Any = import_module("torch")
 functional = torch.nn.functional
@@ -172,9 +173,11 @@ THEIRS: dict[str, Function] = {
     "unfold.fold": fold,
     "unfold.max_over_window": torch.amax,
 }
-# PyTorch has most of these functions by the same name.
+# PyTorch has most of these functions by the same name; operations define the others.
 THEIRS.update(
-    (name, getattr(torch, name.split(".")[1])) for name in sorted(CASES.keys() - THEIRS.keys())
+    (name, getattr(torch, rule, None) or PAIRS[rule][0])
+    for name in sorted(CASES.keys() - THEIRS.keys())
+    for rule in [name.split(".")[1]]
 )
 
 

@@ -2,16 +2,11 @@
 
 Three tables of each package are recorded: what the errors of wrong arguments say
 (`wrong_arguments.txt`), which numbers an argument accepts (`numbers.txt`), and the errors of
-further calls, which `refusals.txt` lists. After an addition to `nn`
-
-    python -m tests.properties.test_wrong_arguments nn
-
-records the first two.
+further calls, which `refusals.txt` lists. `python -m tests.record` records the first two.
 """
 
 import os
 import re
-import sys
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
@@ -33,7 +28,7 @@ from tests.helpers.public_calls import PACKAGES, Call, calls, names_of
 from tests.helpers.valid_arguments import HUGE, VALUES
 
 TABLES = Path(__file__).parents[1]
-RECORD = "record it: python -m tests.properties.test_wrong_arguments"
+RECORD = "If it is right, record it: python -m tests.record"
 ERRORS = (
     *(TypeError, ValueError, LookupError, RuntimeError, OSError),
     *(AttributeError, OverflowError),  # of values that a function is not called with, by its type
@@ -216,7 +211,7 @@ def test_wrong_argument_is_refused_by_name(package: str, call: Call) -> None:
         errors = list(refused(call, argument))
         assert memory(call) == before
         row = row_of(call, argument, errors)
-        assert row in recorded(package, "wrong_arguments"), f"If it is right, {RECORD} {package}"
+        assert row in recorded(package, "wrong_arguments"), RECORD
         if EXEMPT[package] & {argument, call.name}:
             continue
         accepted = [v for v in VALUES if not any(v is value for value, _, _ in errors)]
@@ -243,22 +238,18 @@ def test_arguments_accept_the_recorded_numbers(package: str) -> None:
     for call in calls(package):
         with valid_files():
             lines |= {*numbers_of(call)}
-    assert lines == recorded(package, "numbers"), f"If they are right, {RECORD} {package}"
+    assert lines == recorded(package, "numbers"), RECORD
 
 
-def record(package: str) -> None:
-    """Write both tables of a package."""
-    rows: list[str] = []
-    numbers: list[str] = []
-    for call in calls(package):
-        with valid_files():
-            rows += [row_of(call, name, refused(call, name)) for name in call.arguments]
-        with valid_files():
-            numbers += numbers_of(call)
-    for table, lines in (("wrong_arguments", rows), ("numbers", numbers)):
-        (TABLES / package / f"{table}.txt").write_text("\n".join(lines) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    for package in sys.argv[1:]:
-        record(package)
+def record() -> None:
+    """Write both tables of each package."""
+    for package in PACKAGES:
+        rows: list[str] = []
+        numbers: list[str] = []
+        for call in calls(package):
+            with valid_files():
+                rows += [row_of(call, name, refused(call, name)) for name in call.arguments]
+            with valid_files():
+                numbers += numbers_of(call)
+        for table, lines in (("wrong_arguments", rows), ("numbers", numbers)):
+            (TABLES / package / f"{table}.txt").write_text("\n".join(lines) + "\n", "utf-8")

@@ -23,6 +23,7 @@ import minispore
 from minispore import Tensor, nn
 from minispore.train import Model
 from minispore.utils.unsupported import Unsupported, find_advice, is_supported
+from tests.helpers.optimizer_cases import optimizer_classes
 
 
 def modules() -> list[str]:
@@ -193,11 +194,11 @@ def test_attributes_of_an_unsupported_name_are_unsupported_but_not_special_ones(
 # Keywords.
 
 NAMES_OF_CLASSES = """
-nn.Adadelta nn.Adagrad nn.Adam nn.AdamWeightDecay nn.AdaMax nn.Momentum nn.RMSProp nn.SGD
 nn.Conv1d nn.Conv2d nn.Conv2dTranspose nn.Dense nn.Embedding nn.LeakyReLU nn.Softmax
 train.CheckpointConfig train.ModelCheckpoint train.Model
 """
 FUNCTIONS: list[Callable[..., object]] = [
+    *optimizer_classes(),
     *(resolve_name(f"minispore.{name}") for name in NAMES_OF_CLASSES.split()),
     *(getattr(Model(nn.Dense(2, 1)), name) for name in ("train", "fit", "eval", "predict")),
 ]

@@ -11,7 +11,14 @@ from minispore.dataset._node import Array
 from minispore.utils.arrays import BoolArray, Float64Array
 from minispore.utils.checks import as_tuple, caller, check_int, check_number, check_type
 
-__all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]
+__all__ = [
+    "Compose",
+    "OneHot",
+    "RandomApply",
+    "RandomChoice",
+    "RandomOrder",
+    "TypeCast",
+]
 
 Function = Callable[..., object]
 

@@ -20,6 +20,7 @@ from minispore import Parameter, Tensor, nn
 from minispore.nn.optim import optimizer as optimizer_module
 from minispore.nn.optim.optimizer import DonatedGradients
 from tests.helpers.floats import floats
+from tests.helpers.optimizer_cases import optimizer_classes
 
 P = ParamSpec("P")
 Values: TypeAlias = NDArray[np.float64]
@@ -147,6 +148,10 @@ FORMULAS: dict[Make, tuple[Callable[..., Formula], dict[str, st.SearchStrategy[A
 }
 
 
+def test_every_optimizer_has_a_formula() -> None:
+    assert {nn.SGD, *FORMULAS} == {*optimizer_classes()}
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Draw an optimizer, its formula, and the arguments of both."""
@@ -225,12 +230,13 @@ def test_step_equals_formula(
     expected = normal(0)
     params = parameters(expected)
     given_parameters = params if groups is None else as_groups(params, groups)
-    decouples_decay = make is nn.AdamWeightDecay
-    scale = 1.0 if decouples_decay else scale
-    scaling = {} if decouples_decay else {"loss_scale": scale}
+    takes_scale = "loss_scale" in signature(make).parameters
+    scale = scale if takes_scale else 1.0
+    scaling = {"loss_scale": scale} if takes_scale else {}
     optimizer = make(
         given_parameters, learning_rate=RATES, weight_decay=decay, **scaling, **options
     )
+    decouples_decay = make is nn.AdamWeightDecay
     kind = DonatedGradients if donated else tuple
     grads = [normal(seed) for seed in range(1, 1 + len(RATES))]
     with pytest.MonkeyPatch.context() as patch:
