@@ -297,9 +297,9 @@ def report() -> str:
     """Return the tables."""
     packages, step, smallest = package_sizes(), step_sizes(), smallest_training()
     sentence = (
-        f"The smallest training imports {smallest.lines} code lines in {len(smallest.files)} files, "
-        f"and makes {smallest.calls} calls before its first step; {len(inner_imports())} imports "
-        "of the package are in functions."
+        f"The smallest training imports {smallest.lines} code lines in {len(smallest.files)} "
+        f"files, and makes {smallest.calls} calls before its first step; {len(inner_imports())} "
+        "imports of the package are in functions."
     )
     files = sum(count for count, _ in packages.values())
     total = sum(lines for _, lines in packages.values())

@@ -1,5 +1,7 @@
 """Values at the edges: infinite logits, large remainders, more degrees of freedom than elements."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -131,3 +133,14 @@ def test_whole_powers_are_products_of_few_roundings(exponent: float) -> None:
         slope = exponent * exact ** (exponent - 1)
         np.testing.assert_allclose(gradient.asnumpy(), slope, rtol=roundings)
         assert rules == [integer_power if is_whole else arithmetic.pow] * len(rules)
+
+
+@pytest.mark.parametrize("others", [[], [0.0, 3.0], [-math.inf]])
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_logsumexp_of_numbers_that_are_not_finite_is_that_of_the_sum(
+    value: float, others: list[float]
+) -> None:
+    x = np.array([value, *others], np.float32)
+    with np.errstate(divide="ignore"):  # the logarithm of 0
+        expected, actual = np.log(np.exp(x).sum()), ops.logsumexp(Tensor(x), 0)
+    np.testing.assert_array_equal(actual.asnumpy().round(5), expected.round(5))

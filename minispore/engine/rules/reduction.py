@@ -50,8 +50,8 @@ def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     xp = namespace(x)
     # The shift cancels, so the gradient may treat it as a constant. It must be finite.
     top = xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
-    top = xp.where(xp.isfinite(top), top, 0.0)
-    exponentials = xp.exp(x - top)
+    exponentials = xp.exp(x - xp.where(xp.isfinite(top), top, 0.0))
+    exponentials = xp.where(xp.isfinite(exponentials), exponentials, 1.0)
     rest = total_less_one(exponentials, axis)
     value = xp.log1p(rest) + top
     if not keepdims:
