@@ -23,8 +23,13 @@ from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.checks import as_items, check_number, check_one_of, check_type, type_error
 from minispore.utils.facade import facade
 
+__all__ = [
+    "Constant", "HeNormal", "HeUniform", "Initializer", "Normal", "One", "TruncatedNormal",
+    "Uniform", "XavierNormal", "XavierUniform", "Zero", "initializer",
+]  # fmt: skip
+
 if not TYPE_CHECKING:  # type checkers take it for a definition of every name
-    __getattr__, _ = facade(__name__)
+    __getattr__, __dir__ = facade(__name__)
 
 FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]
