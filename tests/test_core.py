@@ -1,5 +1,8 @@
 """The core is what the smallest training imports; it becomes smaller, and never larger."""
 
+from math import ceil
+from pathlib import Path
+
 import pytest
 
 from benchmarks.size import inner_imports, smallest_training
@@ -26,3 +29,9 @@ def test_smallest_training_needs_no_more_than_recorded(what: str, recorded: int)
     }
     assert sizes[what] <= recorded
     assert recorded <= 1.02 * sizes[what], "the recorded number can be lowered"
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
+def test_readme_rounds_the_lines_up(page: str) -> None:
+    text = (Path(__file__).parents[1] / page).read_text("utf-8")
+    assert f" {ceil(smallest_training().lines / 1000)},000 " in text
