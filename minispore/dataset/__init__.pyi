@@ -1,6 +1,8 @@
 # The names of `__init__.py` for type checkers; one of them is imported when it is first used.
 
+from minispore.dataset import _description as _description
 from minispore.dataset import _operations as _operations
+from minispore.dataset import _pipeline_table as _pipeline_table
 from minispore.dataset import config, samplers, transforms, vision
 from minispore.dataset._batches import BatchInfo
 from minispore.dataset._cifar_datasets import Cifar10Dataset, Cifar100Dataset
@@ -8,13 +10,10 @@ from minispore.dataset._csv_dataset import CSVDataset
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._dataset import zip_datasets as zip
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
+from minispore.dataset._generator_dataset import GeneratorDataset
 from minispore.dataset._image_folder_dataset import ImageFolderDataset
 from minispore.dataset._mnist_dataset import FashionMnistDataset, MnistDataset
-from minispore.dataset._source_datasets import (
-    GeneratorDataset,
-    MappableDataset,
-    NumpySlicesDataset,
-)
+from minispore.dataset._source_datasets import MappableDataset, NumpySlicesDataset
 from minispore.dataset.samplers import (
     BuiltinSampler,
     DistributedSampler,

@@ -1,9 +1,8 @@
 """Batches as nodes: of equal sizes, of padded rows, of rows of similar length, or sampled."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from minispore.dataset._node import (
     Array,
     Block,
     EpochKey,
-    NamedColumns,
     Node,
     Operation,
     as_argument,
@@ -25,7 +23,6 @@ from minispore.dataset._node import (
     slice_rows,
     user_code_of,
 )
-from minispore.dataset._sources import ObjectSource
 from minispore.utils.checks import as_tuple, check_int
 
 Function = Callable[..., object]
@@ -79,7 +76,7 @@ class PerBatch:
         values = dict(zip(columns, batch, strict=True))
         inputs = tuple([values.pop(name) for name in self.inputs])
         count = len(self.outputs)
-        new = _call_with_rows("batch", "per_batch_map", self.function, inputs, count, info)
+        new = call_with_rows("batch", "per_batch_map", self.function, inputs, count, info)
         values |= zip(self.outputs, new, strict=True)
         names = replaced_columns(columns, self.inputs, self.outputs)
         return tuple([values[name] for name in names])
@@ -156,10 +153,10 @@ class Batch(Operation):
     def _join(self, parts: list[Block], info: BatchInfo) -> Block:
         if self.padding is not None:
             parts = self.padding.pad(parts, self.child.columns)
-        batch = _concatenate(parts, self.child.columns)
+        batch = concatenate(parts, self.child.columns)
         if self.per_batch is not None:
             batch = self.per_batch.apply(self.child.columns, batch, info)
-        return tuple([_as_one_row(column) for column in batch])
+        return tuple([as_one_row(column) for column in batch])
 
 
 @dataclass(frozen=True)
@@ -299,46 +296,10 @@ class BucketBatch(Operation):
                 )
             largest = self.boundaries[number] - 1
         parts = self.padding.pad(rows, self.columns, largest)
-        return tuple([_as_one_row(column) for column in _concatenate(parts, self.columns)])
+        return tuple([as_one_row(column) for column in concatenate(parts, self.columns)])
 
 
-@dataclass(frozen=True)
-class SampledBatches(NamedColumns):
-    """Batches of the rows of an object, each with the indices that a batch sampler yields."""
-
-    store: ObjectSource
-    start: Callable[[], Iterable[Iterable[int]]]
-    collate: Function | None
-
-    @property
-    def user_code(self) -> tuple[object, ...]:
-        """The object, the batch sampler and the function of the batch."""
-        code = (self.store.source, self.start)
-        return code if self.collate is None else (*code, self.collate)
-
-    @property
-    def batch_size(self) -> int:
-        """-1: the batch sampler determines it."""
-        return -1
-
-    def size(self) -> int:
-        """Count the batches that the batch sampler yields."""
-        return sum(1 for _ in self.start())
-
-    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
-        """Yield one batch per block; the rows of batches before `start` are not read."""
-        del key, max_rows
-        for indices in islice(self.start(), start, None):
-            parts = list(self.store.rows(np.array([*indices], np.intp)))
-            batch = _concatenate(parts, self.names)
-            if self.collate is not None:
-                batch = _call_with_rows(
-                    "GeneratorDataset", "collate_fn", self.collate, batch, len(self.names)
-                )
-            yield tuple([_as_one_row(column) for column in batch])
-
-
-def _call_with_rows(
+def call_with_rows(
     caller: str, argument: str, function: Function, columns: Block, count: int, *info: BatchInfo
 ) -> Block:
     """Return the `count` columns that a function of the user makes of a batch.
@@ -356,7 +317,7 @@ def _call_with_rows(
     return tuple([as_element(result, subject) for result in results])
 
 
-def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
+def concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
     if len(parts) == 1:
         return parts[0]
     for name, pieces in zip(columns, zip(*parts, strict=True), strict=True):
@@ -370,7 +331,7 @@ def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
     return tuple([np.concatenate(pieces) for pieces in zip(*parts, strict=True)])
 
 
-def _as_one_row(column: Array) -> Array:
+def as_one_row(column: Array) -> Array:
     """Return the rows of a column as one row; dictionaries as one dictionary of batches.
 
     A column without axes is the dictionary that a function of the user made of a batch.
@@ -396,5 +357,5 @@ def _join_dictionaries(items: Sequence[Mapping[str, object]]) -> dict[str, objec
                 f"{subject} must have the same shape in all rows of a batch, but has the shapes "
                 f"{[value.shape for value in values]}."
             )
-        joined[key] = as_argument(_as_one_row(np.stack(values))[0, ...])
+        joined[key] = as_argument(as_one_row(np.stack(values))[0, ...])
     return joined

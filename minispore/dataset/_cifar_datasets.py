@@ -11,9 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from minispore.dataset._labelled_images_dataset import FileSource, LabelledImagesDataset
 from minispore.dataset._node import Array
-from minispore.dataset._source_datasets import LabelledImagesDataset
-from minispore.dataset._sources import FileSource
 from minispore.utils.arrays import UInt8Array
 from minispore.utils.atomic import open_regular_file
 from minispore.utils.checks import caller

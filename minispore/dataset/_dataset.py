@@ -19,8 +19,6 @@ from minispore.dataset._node import (
     replaced_columns,
     require_distinct,
 )
-from minispore.dataset._pipeline_table import pipeline_table
-from minispore.dataset.config import get_num_parallel_workers
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
 from minispore.utils.checks import (
     as_items,
@@ -65,11 +63,14 @@ class Dataset:
         self._known_size: int | None = None
 
     def __repr__(self) -> str:
-        steps = (f"{name}({settings})" for name, settings, _ in pipeline_table(self._node).rows)
+        steps = (
+            f"{name}({settings})"
+            for name, settings, _ in ds._pipeline_table.pipeline_table(self._node).rows
+        )
         return f"<{type(self).__name__}: {' → '.join(steps)}>"
 
     def _repr_html_(self) -> str:
-        return pipeline_table(self._node)._repr_html_()
+        return ds._pipeline_table.pipeline_table(self._node)._repr_html_()
 
     # Operations.
 
@@ -778,7 +779,7 @@ def count_workers(num_parallel_workers: object, python_multiprocessing: object) 
     """Return the number of processes that run Python code; None for the iterating thread only."""
     check_workers(num_parallel_workers)
     check_type(python_multiprocessing, bool, "python_multiprocessing")
-    workers = num_parallel_workers or get_num_parallel_workers()
+    workers = num_parallel_workers or ds.config.get_num_parallel_workers()
     return workers if python_multiprocessing and isinstance(workers, int) and workers > 1 else None
 
 

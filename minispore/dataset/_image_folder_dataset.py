@@ -9,8 +9,9 @@ from types import NoneType
 import numpy as np
 
 from minispore.dataset._dataset import check_workers
+from minispore.dataset._labelled_images_dataset import as_folder
 from minispore.dataset._node import Array, Block, Row, rebatch
-from minispore.dataset._source_datasets import AnySampler, MappableDataset, as_folder, check_absent
+from minispore.dataset._source_datasets import AnySampler, MappableDataset, check_absent
 from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import choose_sampler
 from minispore.dataset.vision._decode import decode_image

@@ -15,8 +15,9 @@ from minispore.dataset._node import (
     rebuild,
     slice_rows,
 )
+from minispore.dataset._object_nodes import ObjectSource
 from minispore.dataset._operations import Map, map_rows
-from minispore.dataset._sources import MapStyleNode, ObjectSource
+from minispore.dataset._sources import MapStyleNode
 from minispore.dataset._workers import make_pool, warn_serial
 from minispore.dataset.transforms.transforms import Transform
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from minispore.dataset._labelled_images_dataset import FileSource, LabelledImagesDataset
 from minispore.dataset._node import Array
-from minispore.dataset._source_datasets import LabelledImagesDataset
-from minispore.dataset._sources import FileSource
 from minispore.dataset.idx import MNIST_NAMES, read_idx, read_idx_shape
 from minispore.utils.checks import caller
 

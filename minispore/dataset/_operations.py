@@ -32,7 +32,8 @@ from minispore.dataset._node import (
     slice_rows,
     type_name,
 )
-from minispore.dataset._sources import ArraySource, IterableNode, MapStyleNode
+from minispore.dataset._object_nodes import IterableNode
+from minispore.dataset._sources import ArraySource, MapStyleNode
 from minispore.dataset.samplers import (
     DistributedSampler,
     IterSampler,

@@ -2,9 +2,8 @@
 
 from array import array as number_array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from operator import getitem
+from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,15 +14,9 @@ from minispore.dataset._node import (
     EpochKey,
     NamedColumns,
     Pool,
-    Row,
-    as_element,
-    call_user_code,
-    rebatch,
-    user_code_error,
 )
-from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
+from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler
 from minispore.utils.arrays import IndexArray, Int64Array, UInt8Array
-from minispore.utils.checks import as_tuple, is_dict
 
 # The most characters of a column in a block, for each of which numpy has 4 bytes.
 _MAX_CHARACTERS: Final = 2**20
@@ -63,8 +56,12 @@ class MapStyleNode(NamedColumns):
     @property
     def user_code(self) -> tuple[object, ...]:
         """The source and the sampler, if they are objects of the user."""
-        source = (self.store.source,) if isinstance(self.store, ObjectSource) else ()
-        return (*source, self.sampler.sampler) if isinstance(self.sampler, IterSampler) else source
+        of_source: tuple[object, ...] = getattr(self.store, "user_code", ())
+        return (
+            (*of_source, self.sampler.sampler)
+            if isinstance(self.sampler, IterSampler)
+            else of_source
+        )
 
     def __post_init__(self) -> None:
         """Check that the source has the labels that the sampler needs."""
@@ -157,133 +154,3 @@ class ArraySource:
         for i in range(0, len(indices), count):
             part = indices[i : i + count]
             yield tuple([column.take(part, axis=0) for column in self.arrays])
-
-
-@dataclass(frozen=True)
-class FileSource:
-    """Columns in files, read when the first row is: images, and after them labels."""
-
-    length: int
-    load: Callable[[], tuple[Array, ...]]
-
-    def count(self) -> int:
-        """Return the number of rows."""
-        return self.length
-
-    def labels(self, column: int) -> Array:
-        """Return the labels of all rows in the column number `column`."""
-        return self._arrays[column]
-
-    def rows(self, indices: IndexArray) -> Iterable[Block]:
-        """Return the rows with these indices, copied."""
-        yield tuple([array.take(indices, axis=0) for array in self._arrays])
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        return self.load()
-
-
-@dataclass(frozen=True)
-class ObjectSource:
-    """An object of the user with `__getitem__` and `__len__`."""
-
-    source: SupportsIndexing
-    convert: Callable[[object], Row]
-
-    def count(self) -> int:
-        """Return the length of the object."""
-        return len(self.source)
-
-    def rows(self, indices: IndexArray) -> Iterable[Block]:
-        """Return the rows with these indices."""
-        items = (
-            call_user_code(getitem, self.source, i, code=self.source, row=i)
-            for i in indices.tolist()
-        )
-        return rebatch(map(self.convert, items), len(indices))
-
-
-@dataclass(frozen=True)
-class IterableNode(NamedColumns):
-    """The rows of a generator function or an iterable, in its order."""
-
-    start: Callable[[], Iterable[object]]
-    convert: Callable[[object], Row]
-    num_samples: int | None
-    known_size: int | None
-    # Not empty after an epoch has yielded a row.
-    has_yielded: list[bool] = field(default_factory=list[bool], compare=False)
-
-    @property
-    def user_code(self) -> tuple[object, ...]:
-        """The generator function or the iterable."""
-        return (self.start,)
-
-    def size(self) -> int:
-        """Return the length of the iterable if it has one; otherwise count its rows."""
-        if self.known_size is None:
-            return super().size()
-        return min(self.known_size, self.num_samples or self.known_size)
-
-    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
-        """Yield the rows; those before `start` are requested and discarded."""
-        del key
-        return rebatch(self._rows(start), max_rows)
-
-    def _rows(self, start: int) -> Iterator[Row]:
-        taken = 0
-        values = self._values()
-        while (not self.num_samples or taken < self.num_samples) and (row := next(values, None)):
-            if taken >= start:
-                yield self.convert(row[0])
-            taken += 1
-
-    def _values(self) -> Iterator[tuple[object]]:
-        row = 0
-        try:
-            for value in self.start():
-                if not row:
-                    self.has_yielded[:] = [True]
-                row += 1
-                yield (value,)
-        except Exception as error:
-            raise user_code_error(self.start, error, row) from error
-        if self.known_size is not None and row != self.known_size:
-            raise RuntimeError(
-                f"For 'GeneratorDataset', the 'source' has the length {self.known_size}, but "
-                f"yielded {row} rows."
-            )
-        if not row and self.has_yielded:
-            raise RuntimeError(
-                "For 'GeneratorDataset', the 'source' yielded rows in an earlier epoch but none in "
-                "this one: it is, or returns, an exhausted iterator. Give a function that makes a "
-                "new iterator for each epoch, such as lambda: zip(x, y)."
-            )
-
-
-def as_row(
-    columns: tuple[str, ...],
-    types: tuple[np.dtype[np.generic], ...] | None,
-    value: object,
-) -> Row:
-    """Return what the user's source yields as a row of checked arrays."""
-    values = as_tuple(value)
-    if len(columns) > 1 and is_dict(value):
-        # A row of other libraries' data sets; it may have further columns.
-        values = tuple([value[name] for name in columns if name in value])
-    if len(values) != len(columns):
-        raise RuntimeError(
-            f"For 'GeneratorDataset', the source must give {len(columns)} values a row, one for "
-            f"each column, but gave {len(values)}."
-        )
-    named = zip(columns, values, strict=True)
-    subject = "For 'GeneratorDataset', a value of the column"
-    row = tuple([as_element(item, f"{subject} {name!r}") for name, item in named])
-    for name, array, expected in zip(columns, row, types or (), strict=False):
-        # Strings have a type for each length.
-        if array.dtype != expected and (array.dtype.kind, expected.kind) != ("U", "U"):
-            raise RuntimeError(
-                f"For 'GeneratorDataset', the column {name!r} must be of type {expected} as "
-                f"'column_types' says, but the source gave {array.dtype}."
-            )
-    return row

@@ -23,7 +23,8 @@ from minispore.dataset._node import (
     rebuild,
     seed_of_order,
 )
-from minispore.dataset._sources import IterableNode, MapStyleNode
+from minispore.dataset._object_nodes import IterableNode
+from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import DistributedSampler
 
 

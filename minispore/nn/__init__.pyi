@@ -1,6 +1,7 @@
 # The names of the module; each is imported when it is first used.
 
 from minispore._metrics import *
+from minispore.nn import _multi_output_vjp as _multi_output_vjp
 from minispore.nn import metrics as metrics
 from minispore.nn.cell import Cell as Cell
 from minispore.nn.dynamic_lr import *

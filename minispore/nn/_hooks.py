@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from minispore import ops
+from minispore import nn, ops
 from minispore.common.dtype import DType
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor, checked_gradient
@@ -14,7 +14,6 @@ from minispore.engine.dispatch import apply1
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import is_recording, record
 from minispore.engine.rules import Unary
-from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
 from minispore.ops._namespace import zeros_like
 from minispore.utils.checks import (
     all_are,
@@ -238,9 +237,8 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
         result = bprop(*args, recorded, _replace_tensors(output, gradients), **kwargs)
         return [*_checked_bprop_result(cell, result, args), *map(zeros_like, hidden)]
 
-    recorded = _replace_tensors(
-        output, multi_output_vjp(_tensors(output), [*inputs, *hidden], backward)
-    )
+    vjp = nn._multi_output_vjp.multi_output_vjp
+    recorded = _replace_tensors(output, vjp(_tensors(output), [*inputs, *hidden], backward))
     return recorded
 
 
@@ -395,12 +393,14 @@ def _with_output_hooks(
     return _with_vjp(output, backward)
 
 
-def _with_vjp(values: object, backward: Backward) -> object:
+def _with_vjp(values: object, backward: Callable[[tuple[Tensor, ...]], Sequence[Tensor]]) -> object:
     """Return `values`, whose gradients are replaced by `backward` of them."""
     tensors = _tensors(values)
     if not tensors:
         return values
-    return _replace_tensors(values, multi_output_vjp(tensors, tensors, backward))
+    return _replace_tensors(
+        values, nn._multi_output_vjp.multi_output_vjp(tensors, tensors, backward)
+    )
 
 
 def _checked_gradients(

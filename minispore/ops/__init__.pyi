@@ -2,6 +2,7 @@
 
 from minispore.engine.dispatch import apply_rule as apply_rule
 from minispore.ops import composite as composite
+from minispore.ops import losses as losses
 from minispore.ops import operations as operations
 from minispore.ops import random as random
 from minispore.ops.arithmetic import *

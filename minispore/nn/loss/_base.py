@@ -1,10 +1,10 @@
 """The base class of losses."""
 
+from minispore import ops
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
 from minispore.nn.cell import Cell
 from minispore.ops.class_losses import REDUCTIONS, Reduction
-from minispore.ops.losses import float_difference
 from minispore.utils.checks import check_one_of
 
 __all__ = ["LossBase"]
@@ -51,4 +51,4 @@ class LossBase(Cell):
 
     def _difference(self, outputs: Tensor, labels: Tensor) -> Tensor:
         self._check(outputs, labels)
-        return float_difference(outputs, labels)
+        return ops.losses.float_difference(outputs, labels)

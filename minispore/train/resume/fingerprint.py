@@ -28,12 +28,8 @@ from minispore.common._object_state import (
 from minispore.common.seed import get_dataset_seed
 from minispore.common.tensor import gradient_hooks
 from minispore.dataset import Dataset
-from minispore.dataset.iterators import (
-    code_and_data,
-    describe_pipeline,
-    sample_indices,
-    stateful_objects,
-)
+from minispore.dataset._description import code_and_data, describe_pipeline, sample_indices
+from minispore.dataset.iterators import stateful_objects
 from minispore.nn import Cell, Optimizer
 from minispore.train.resume.descriptions import (
     MAX_ITEMS,
