@@ -229,6 +229,7 @@ class TrainOneStepCell(Cell):
         return HookHandle(self._gradient_hooks, entry)
 
     _transient = ("_captured_steps",)
+    _not_compared = ("grad",)  # made when it is first used
 
     def _step(self, *inputs: Tensor) -> Tensor:
         loss, gradients = self._loss_and_gradients(inputs, self.sens)

@@ -7,6 +7,7 @@ that has one is resumed only if that is requested.
 """
 
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
@@ -79,6 +80,10 @@ def fingerprint(**roots: object) -> dict[str, str]:
     return {**described, **walk.unknown}
 
 
+# The paths that earlier versions have compared, although they are no settings.
+_FORMER = re.compile(r"train_network\.grad\b")
+
+
 def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Return the differences of two fingerprints, without those of the parts of what differs.
 
@@ -87,6 +92,8 @@ def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     reported: tuple[str, ...] = ()
     for path in {**saved, **now}:
+        if _FORMER.match(path):
+            continue
         before, here = saved.get(path, "nothing"), now.get(path, "nothing")
         if path.startswith(reported):
             continue

@@ -557,3 +557,15 @@ def test_each_argument_of_transforms_is_compared(
             changes += 1
             assert differences(saved, now), call
     assert changes == 40
+
+
+def test_what_a_step_makes_when_it_is_used_is_no_setting() -> None:
+    """Earlier versions have made and compared it: their files are resumed."""
+    net = nn.Dense(1, 1)
+    step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1))
+    before = fingerprint(train_network=step)
+    assert step.grad.get_by_list
+    assert fingerprint(train_network=step) == before
+    earlier = before | {"train_network.grad": "GradOperation()", "train_network.grad.all": "0"}
+    assert differences(earlier, before) == []
+    assert differences(before | {"train_network.grad_reducer": "a"}, before) != []
