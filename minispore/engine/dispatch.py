@@ -123,11 +123,16 @@ def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
     if a is not b and root_of(a) is not root_of(b):
         return
     if x._aliases is ALONE:
-        # By address: one that has died leaves its place to the next at this address.
-        x._aliases = {id(x): ref(x)}, False
+        x._aliases = {}, False
+        _add_alias(x._aliases[0], x)
     known, inherited = x._aliases
-    known[id(view)] = ref(view)
+    _add_alias(known, view)
     view._aliases = known, is_constant or inherited
+
+
+def _add_alias(known: dict[int, ref[Variable]], x: Variable) -> None:
+    """Add a variable by its address until it is deleted; variables are not compared."""
+    known[id(x)] = ref(x, partial(known.pop, id(x)))
 
 
 def aliases(x: Variable) -> list[Variable]:
