@@ -14,7 +14,7 @@ CALLS = {
 
 # Why no reader covers a module that reads: it reads no file of a user, a crash or a network.
 REASONS = {
-    "dataset/_sources.py": "calls the functions that read",
+    "dataset/_labelled_images_dataset.py": "calls the functions that read",
     "dataset/_workers.py": "reads what its parent process has just sent",
     "utils/atomic.py": "writes",
     "utils/unsupported.py": "reads a file of the package",
