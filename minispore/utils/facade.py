@@ -114,10 +114,8 @@ def _import(importer: str, module: str, name: str) -> object:
     """Return a name, or a submodule, of a module, as a facade imports it."""
     if module == importer:
         return import_module(f"{module}.{name}")
-    home = import_module(module)
-    if name not in vars(home) and _is_submodule(module, name) and name not in _names(module):
-        return import_module(f"{module}.{name}")
-    value: object = getattr(home, name)
+    # A module that is a facade imports its submodules, too.
+    value: object = getattr(import_module(module), name)
     return value
 
 
