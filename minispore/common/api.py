@@ -1,8 +1,5 @@
 """The module from which MindSpore's scripts import the names of its compiler."""
 
-from minispore.graph.jit import jit
+from minispore.utils.facade import facade
 
-# The name in MindSpore 1.x.
-ms_function = jit
-
-__all__ = ["jit", "ms_function"]
+__getattr__, __dir__ = facade(__name__)

@@ -64,10 +64,7 @@ PURE: Final = tuple(
         "graph/",
         "nn/",
         "ops/",
-        "common/numpy_protocol.py",
         "common/dtype.py",
-        "common/parameter.py",
-        "common/tensor.py",
         "utils/checks.py",
     )
 )

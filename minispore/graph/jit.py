@@ -110,3 +110,7 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
 
     vars(run)["_captured_steps"] = None
     return run
+
+
+# The name in MindSpore 1.x.
+ms_function = jit

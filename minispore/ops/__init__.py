@@ -1,11 +1,9 @@
-"""The public operations under MindSpore's names, and gradients.
+"""Tensors, parameters, and the operations on them under MindSpore's names, with gradients.
 
 A module declares an operation: its `__all__` lists the function, the function's other names and its
 1.x primitive.
 """
 
-# An operation on values that are no tensors returns a tensor.
-import minispore.common.tensor as _tensor  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from minispore.utils.facade import facade
 
 __getattr__, __dir__ = facade(__name__)

@@ -23,7 +23,7 @@ from tests.helpers.valid_arguments import (
 
 # For each package the modules of its names, and those that define them.
 PACKAGES = {
-    "nn": (("nn", "common.initializer"), ("nn", "common.initializer")),
+    "nn": (("nn", "common.initializer"), ("nn", "ops.initializer")),
     "ops": (("ops",), ("ops",)),
     "train": (("train", "amp"), ("train", "amp", "_metrics")),
     "dataset": (

@@ -26,12 +26,12 @@ from minispore.common._object_state import (
     state_of,
     variable_reads,
 )
-from minispore.common.seed import get_dataset_seed
-from minispore.common.tensor import gradient_hooks
 from minispore.dataset import Dataset
 from minispore.dataset._description import code_and_data, describe_pipeline, sample_indices
 from minispore.dataset.iterators import stateful_objects
 from minispore.nn import Cell, Optimizer
+from minispore.ops.seed import get_dataset_seed
+from minispore.ops.tensors import gradient_hooks
 from minispore.train.resume.descriptions import (
     MAX_ITEMS,
     MAX_LISTED,
@@ -82,6 +82,8 @@ def fingerprint(**roots: object) -> dict[str, str]:
 
 # The paths that earlier versions have compared, although they are no settings.
 _FORMER = re.compile(r"train_network\.grad\b")
+# The module of a class of tensors or of an operation, which is another one in earlier versions.
+_HOME = re.compile(r"^minispore\.(common|ops)\.\w+\.")
 
 
 def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -94,7 +96,7 @@ def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     for path in {**saved, **now}:
         if _FORMER.match(path):
             continue
-        before, here = saved.get(path, "nothing"), now.get(path, "nothing")
+        before, here = (_HOME.sub("", prints.get(path, "nothing")) for prints in (saved, now))
         if path.startswith(reported):
             continue
         if is_unknown(here):

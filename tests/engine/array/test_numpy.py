@@ -143,7 +143,7 @@ def test_rounding_errors_of_sums_stay_small(count: int) -> None:
 STEPS = """
 import resource
 import numpy as np
-import minispore.common.tensor
+import minispore.ops.tensors
 
 def faults(steps):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

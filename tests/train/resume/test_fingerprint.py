@@ -26,7 +26,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, dataset, float16, nn, ops
+from minispore import Parameter, Tensor, dataset, float16, nn, ops
 from minispore.dataset import transforms, vision
 from minispore.train import DynamicLossScaleManager, FixedLossScaleManager
 from minispore.train.protocol.dataset import DatasetLike
@@ -569,3 +569,12 @@ def test_what_a_step_makes_when_it_is_used_is_no_setting() -> None:
     earlier = before | {"train_network.grad": "GradOperation()", "train_network.grad.all": "0"}
     assert differences(earlier, before) == []
     assert differences(before | {"train_network.grad_reducer": "a"}, before) != []
+
+
+def test_modules_of_earlier_versions_are_no_difference() -> None:
+    now = fingerprint(kinds=[Tensor, Parameter])
+    kinds = [f"minispore.common.{name}" for name in ("tensor.Tensor", "parameter.Parameter")]
+    earlier = now | {f"kinds[{i}]": kind for i, kind in enumerate(kinds)}
+    assert earlier != now
+    assert differences(earlier, now) == []
+    assert differences(now | {"kinds[0]": "minispore.common.parameter.Parameter"}, now) != []
