@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
-from minispore.common.dtype import float32, int32
+from minispore.engine.dtypes import float32, int32
 from minispore.nn.optim._rates import host_parameter, scalar_value
 from minispore.nn.wrap.cell_wrapper import in_float32
 from minispore.nn.wrap.loss_scale import all_finite, check_loss_scale, next_loss_scale

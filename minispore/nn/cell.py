@@ -19,10 +19,9 @@ from typing import (
     runtime_checkable,
 )
 
-from minispore.common.dtype import DType, float16, float32
-from minispore.engine.dtypes import FLOAT, DTypeLike
+from minispore import ops
+from minispore.engine.dtypes import FLOAT, DType, DTypeLike, float16, float32
 from minispore.nn._hooks import HooksMixin, call
-from minispore.ops import _device_transfer
 from minispore.ops.parameter import Parameter, ParameterTuple
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
@@ -511,7 +510,7 @@ class Cell(HooksMixin):
             >>> nn.Dense(2, 1).to("CPU", float16).weight.dtype
             minispore.float16
         """
-        target = _device_transfer.parse_to_arguments(args, kwargs)
+        target = ops._device_transfer.parse_to_arguments(args, kwargs)
         if target.dtype is not None and target.dtype.category != FLOAT:
             raise TypeError(
                 f"For 'to', the type of a cell must be one of floats, but got {target.dtype!r}."
@@ -519,7 +518,7 @@ class Cell(HooksMixin):
         for parameter in self.get_parameters():
             is_float = parameter.dtype.category == FLOAT
             options = target if is_float else target._replace(dtype=None)
-            parameter._data = _device_transfer.to(parameter.data, options)._data
+            parameter._data = ops._device_transfer.to(parameter.data, options)._data
         return self
 
     # Printing.

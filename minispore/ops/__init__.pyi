@@ -1,6 +1,7 @@
 # The names of the module; each is imported when it is first used.
 
 from minispore.engine.dispatch import apply_rule as apply_rule
+from minispore.ops import _device_transfer as _device_transfer
 from minispore.ops import _numpy_protocol as _numpy_protocol
 from minispore.ops import _printing as _printing
 from minispore.ops import composite as composite

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from itertools import count
 from typing import ClassVar, Self
 
+from minispore import ops
 from minispore.engine.array import device_of
 from minispore.engine.dispatch import ALONE, array_from_values, share, wrap
 from minispore.engine.dtypes import int32
 from minispore.engine.graph import Node, in_record_block
-from minispore.ops import _device_transfer, elementwise, indexing
+from minispore.ops import elementwise, indexing
 from minispore.ops._writes import write_at
 from minispore.ops.initializer import Initializer, initializer
 from minispore.ops.tensors import Operand, Tensor
@@ -148,7 +149,7 @@ class Parameter(Tensor):
         """
         same = isinstance(init, str) and init == "same"
         values = self if same else initializer(init, self.shape, self.dtype)
-        values = _device_transfer.to_device(values, device_of(self._data))
+        values = ops._device_transfer.to_device(values, device_of(self._data))
         clone = Parameter(values, self._name, self.requires_grad)
         clone._named = self._named
         return clone

@@ -58,7 +58,6 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import in_record_block
 from minispore.ops import (
-    _device_transfer,
     _namespace,
     arithmetic,
     comparison,
@@ -1315,7 +1314,7 @@ class Tensor(Variable):
 
         Source: MindSpore's `mindspore.Tensor.to`.
         """
-        return _device_transfer.to(self, _device_transfer.parse_to_arguments(args, kwargs))
+        return ops._device_transfer.to(self, ops._device_transfer.parse_to_arguments(args, kwargs))
 
     def move_to(self, to: str, blocking: Bool = True) -> Tensor:
         """Return the tensor on the device "CPU" or "GPU"; `blocking` has no effect.
@@ -1329,7 +1328,7 @@ class Tensor(Variable):
         if not isinstance(blocking, Bool):
             raise type_error(blocking, "blocking", "be a bool", ValueError)
         check_one_of(to, ("CPU", "GPU"), "to")
-        return _device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU")
+        return ops._device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU")
 
     def type_as(self, other: Variable) -> Tensor:
         """Return the elements in the data type of `other`."""

@@ -7,8 +7,7 @@ from minispore.nn.wrap.cell_wrapper import batch_size_of
 from minispore.ops.tensors import Tensor
 from minispore.train._metric_collection import MetricCollection
 from minispore.train._step_check import StepCheck
-from minispore.train.boundary import boundary_of
-from minispore.train.protocol.boundary import Boundary
+from minispore.train.boundary import Boundary, boundary_of
 from minispore.train.protocol.callback import Callback, CallbackManager, RunContext
 from minispore.train.protocol.dataset import EpochIterator
 

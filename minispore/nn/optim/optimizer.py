@@ -7,7 +7,6 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from minispore import ops
-from minispore.common.dtype import float16, float32, int32
 from minispore.engine.array import (
     A,
     Array,
@@ -20,6 +19,7 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.dispatch import half_to_float32
+from minispore.engine.dtypes import float16, float32, int32
 from minispore.nn._schedule import LearningRateSchedule
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups

@@ -11,7 +11,7 @@ from typing import Final, cast
 import numpy as np
 
 from minispore import ops
-from minispore.common.dtype import float32, int32
+from minispore.engine.dtypes import float32, int32
 from minispore.nn.cell import Cell
 from minispore.nn.optim._rates import host_parameter, scalar_value
 from minispore.nn.optim.optimizer import Optimizer
