@@ -8,8 +8,8 @@ import pytest
 from benchmarks.size import inner_imports, smallest_training
 
 # The recorded numbers: lower those of which a test says that they are too large.
-LINES = 11_751
-FILES = 96
+LINES = 11_440
+FILES = 95
 CALLS = 403
 INNER_IMPORTS = 18
 

@@ -1,7 +1,6 @@
 """Tensors, parameters, and the operations on them under MindSpore's names, with gradients.
 
-A module declares an operation: its `__all__` lists the function, the function's other names and its
-1.x primitive.
+A module declares an operation: its `__all__` lists the function and the function's other names.
 """
 
 from minispore.utils.facade import facade

@@ -25,6 +25,7 @@ from minispore.ops.losses import *
 from minispore.ops.manipulation import *
 from minispore.ops.normalization import *
 from minispore.ops.pooling import *
+from minispore.ops.primitives import *
 from minispore.ops.properties import *
 from minispore.ops.random import *
 from minispore.ops.reduction import *

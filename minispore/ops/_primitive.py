@@ -1,28 +1,29 @@
 """MindSpore's operations in the form of 1.x: an object is made first and then called."""
 
 from collections.abc import Callable
-from inspect import cleandoc
-from typing import Generic, ParamSpec, TypeVar
+from dataclasses import dataclass
+from inspect import cleandoc, get_annotations
+from typing import Generic, ParamSpec, TypeVar, dataclass_transform
 
-from minispore.utils.checks import check_bool
+from minispore.utils.checks import check_arguments
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@dataclass_transform()
 class Primitive:
-    """The base of MindSpore's 1.x operations."""
+    """The base of MindSpore's 1.x operations.
+
+    A subclass declares its attributes, which its constructor checks against their annotations.
+    """
+
+    def __init_subclass__(cls) -> None:
+        if get_annotations(cls):
+            check_arguments(dataclass(repr=False, eq=False)(cls))
 
     def __repr__(self) -> str:
         return f"Prim[{type(self).__name__}]"
-
-
-class Reduction(Primitive):
-    """The base of reductions, which keep the reduced axes with length 1 if `keep_dims`."""
-
-    def __init__(self, keep_dims: bool = False) -> None:
-        check_bool(keep_dims, "keep_dims")
-        self.keep_dims = keep_dims
 
 
 class _FunctionPrimitive(Generic[P, R]):

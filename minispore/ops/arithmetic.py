@@ -30,14 +30,12 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import arithmetic as rules
 from minispore.engine.rules import elementwise
-from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller, check_one_of, check_type
 
 if TYPE_CHECKING:
     from minispore.ops.tensors import Tensor
 
 __all__ = [
-    "Add", "Div", "FloorDiv", "Maximum", "Minimum", "Mul", "Neg", "Pow", "RealDiv", "Select", "Sub",
     "add", "div", "divide", "floor_divide", "maximum", "minimum", "mul", "multiply", "neg",
     "negative", "pow", "remainder", "select", "sub", "subtract", "where",
 ]  # fmt: skip
@@ -62,9 +60,6 @@ def add(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """
     x, y = promote_operands(input, other)
     return apply2(rules.add, x, y)
-
-
-Add: Final = primitive("Add", add)
 
 
 def sub(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -135,9 +130,6 @@ def scale_other(
     return x, mul(y, alpha)
 
 
-Sub: Final = primitive("Sub", sub)
-
-
 def mul(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return `input * other`, elementwise and broadcast.
 
@@ -160,7 +152,6 @@ def mul(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 multiply = mul
-Mul: Final = primitive("Mul", mul)
 
 
 def div(
@@ -201,8 +192,6 @@ def div(
 
 
 divide = div
-Div: Final = primitive("Div", div)
-RealDiv: Final = primitive("RealDiv", div)
 
 
 def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -278,9 +267,6 @@ def _check_no_zero(y: Array, function: str | None = None) -> None:
         raise ValueError(f"For '{function or caller()}', a divisor of integers must not be 0.")
 
 
-FloorDiv: Final = primitive("FloorDiv", floor_divide)
-
-
 def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return `input - (input // other) * other`, which has the sign of `other`.
 
@@ -349,8 +335,6 @@ def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     return apply2(rules.pow, x, y)
 
 
-Pow: Final = primitive("Pow", pow)
-
 # The exponents for which products are faster than a power and as accurate.
 _BY_PRODUCTS: Final = {*range(-16, 0), *range(2, 17)}
 
@@ -399,7 +383,6 @@ def neg(input: Tensor) -> Tensor:
 
 
 negative = neg
-Neg: Final = primitive("Neg", neg)
 
 
 def maximum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -423,9 +406,6 @@ def maximum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     return apply2(rules.maximum, x, y)
 
 
-Maximum: Final = primitive("Maximum", maximum)
-
-
 def minimum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the smaller of two elements; equal elements each receive half of the gradient.
 
@@ -445,9 +425,6 @@ def minimum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """
     x, y = promote_operands(input, other)
     return apply2(rules.minimum, x, y)
-
-
-Minimum: Final = primitive("Minimum", minimum)
 
 
 def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -478,4 +455,3 @@ def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> 
 
 
 select = where
-Select: Final = primitive("Select", where)

@@ -1,13 +1,12 @@
 """Assignment to a tensor as an operation, for user-defined optimizers."""
 
-from typing import Final
-
 from minispore.engine.dispatch import Number, share, wrap
-from minispore.ops._primitive import primitive
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_type
 
-__all__ = ["Assign", "AssignAdd", "AssignSub", "assign", "assign_add", "assign_sub"]
+__all__ = [
+    "assign", "assign_add", "assign_sub",
+]  # fmt: skip
 
 
 def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
@@ -39,9 +38,6 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
     return _elements(variable)
 
 
-Assign: Final = primitive("Assign", assign)
-
-
 def assign_add(variable: Tensor, value: Tensor | Number) -> Tensor:
     """Add `value` to `variable` in its memory and type.
 
@@ -67,9 +63,6 @@ def assign_add(variable: Tensor, value: Tensor | Number) -> Tensor:
     return _elements(variable.add_(value))
 
 
-AssignAdd: Final = primitive("AssignAdd", assign_add)
-
-
 def assign_sub(variable: Tensor, value: Tensor | Number) -> Tensor:
     """Subtract `value` from `variable` in its memory and type.
 
@@ -93,9 +86,6 @@ def assign_sub(variable: Tensor, value: Tensor | Number) -> Tensor:
     """
     _check_shapes(variable, value)
     return _elements(variable.sub_(value))
-
-
-AssignSub: Final = primitive("AssignSub", assign_sub)
 
 
 def _elements(variable: Tensor) -> Tensor:

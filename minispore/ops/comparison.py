@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
@@ -16,17 +16,15 @@ from minispore.engine.dispatch import (
     promote_operands,
     wrap,
 )
-from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller
 
 if TYPE_CHECKING:
     from minispore.ops.tensors import Tensor
 
 __all__ = [
-    "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalNot",
-    "LogicalOr", "NotEqual", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq",
-    "equal", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq", "equal", "ge", "greater",
+    "greater_equal", "gt", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "ne", "not_equal",
 ]  # fmt: skip
 
 
@@ -51,7 +49,6 @@ def equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 eq = equal
-Equal: Final = primitive("Equal", equal)
 
 
 def not_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -75,7 +72,6 @@ def not_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 ne = not_equal
-NotEqual: Final = primitive("NotEqual", not_equal)
 
 
 def less(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -99,7 +95,6 @@ def less(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 lt = less
-Less: Final = primitive("Less", less)
 
 
 def less_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -123,7 +118,6 @@ def less_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 le = less_equal
-LessEqual: Final = primitive("LessEqual", less_equal)
 
 
 def greater(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -147,7 +141,6 @@ def greater(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 gt = greater
-Greater: Final = primitive("Greater", greater)
 
 
 def greater_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
@@ -171,7 +164,6 @@ def greater_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
 
 
 ge = greater_equal
-GreaterEqual: Final = primitive("GreaterEqual", greater_equal)
 
 
 def logical_and(input: Tensor | bool, other: Tensor | bool) -> Tensor:
@@ -194,9 +186,6 @@ def logical_and(input: Tensor | bool, other: Tensor | bool) -> Tensor:
     return _apply("logical_and", input, other)
 
 
-LogicalAnd: Final = primitive("LogicalAnd", logical_and)
-
-
 def logical_or(input: Tensor | bool, other: Tensor | bool) -> Tensor:
     """Return whether at least one of two elements is true.
 
@@ -215,9 +204,6 @@ def logical_or(input: Tensor | bool, other: Tensor | bool) -> Tensor:
     Source: MindSpore's `mindspore.ops.logical_or`.
     """
     return _apply("logical_or", input, other)
-
-
-LogicalOr: Final = primitive("LogicalOr", logical_or)
 
 
 def logical_xor(input: Tensor | bool, other: Tensor | bool) -> Tensor:
@@ -258,9 +244,6 @@ def logical_not(input: Tensor) -> Tensor:
     """
     check_tensor(input)
     return wrap(device_namespace(input._data).logical_not(input._data), input)
-
-
-LogicalNot: Final = primitive("LogicalNot", logical_not)
 
 
 def bitwise_and(input: Tensor | Values, other: Tensor | Values) -> Tensor:

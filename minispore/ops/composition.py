@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial as functools_partial
 from typing import Any, Final, TypeVar
 
-from minispore.ops._primitive import Primitive, primitive
+from minispore.ops._primitive import Primitive
 from minispore.ops.manipulation import stack, unbind
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
@@ -17,8 +17,7 @@ from minispore.utils.checks import (
 )
 
 __all__ = [
-    "Depend", "HyperMap", "Identity", "Map", "MultitypeFuncGraph", "Partial", "constexpr", "depend",
-    "identity", "partial", "vmap",
+    "HyperMap", "Map", "MultitypeFuncGraph", "constexpr", "depend", "identity", "partial", "vmap",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,9 +58,6 @@ def depend(value: V, expr: object) -> V:
     return value
 
 
-Depend: Final = primitive("Depend", depend)
-
-
 def partial(func: Callable[..., V], *args: object) -> Callable[..., V]:
     """Return `func` with its first arguments given.
 
@@ -87,9 +83,6 @@ def partial(func: Callable[..., V], *args: object) -> Callable[..., V]:
     return functools_partial(func, *args)
 
 
-Partial: Final = primitive("Partial", partial)
-
-
 def identity(x: V) -> V:
     """Return `x`.
 
@@ -107,9 +100,6 @@ def identity(x: V) -> V:
     Source: MindSpore's `mindspore.ops.identity`.
     """
     return x
-
-
-Identity: Final = primitive("Identity", identity)
 
 
 def constexpr(

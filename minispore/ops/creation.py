@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import NoneType
-from typing import Final, TypeAlias, TypeVarTuple
+from typing import TypeAlias, TypeVarTuple
 
 import numpy as np
 
@@ -25,14 +25,13 @@ from minispore.engine.dispatch import (
     dtype_of,
 )
 from minispore.engine.dtypes import DType, DTypeLike
-from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
 from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import caller, check_int, check_type, type_error
 
 __all__ = [
-    "Fill", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like",
-    "linspace", "ones", "ones_like", "scalar_to_tensor", "tuple_to_array", "zeros", "zeros_like",
+    "arange", "eye", "fill", "full", "full_like", "linspace", "ones", "ones_like",
+    "scalar_to_tensor", "tuple_to_array", "zeros", "zeros_like",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | Tensor
@@ -60,9 +59,6 @@ def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
     return tensor_from_array(current_namespace().zeros, lengths, _type(dtype))
 
 
-Zeros: Final = primitive("Zeros", zeros)
-
-
 def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of ones.
 
@@ -82,9 +78,6 @@ def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
     """
     lengths = parse_shape(shape, "shape")
     return tensor_from_array(current_namespace().ones, lengths, _type(dtype))
-
-
-Ones: Final = primitive("Ones", ones)
 
 
 def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -184,9 +177,6 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     return tensor_from_array(device_namespace(input._data).zeros, input.shape, chosen)
 
 
-ZerosLike: Final = primitive("ZerosLike", zeros_like)
-
-
 def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     """Return ones in the shape of a tensor.
 
@@ -206,9 +196,6 @@ def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     """
     chosen = _like(input, dtype)
     return tensor_from_array(device_namespace(input._data).ones, input.shape, chosen)
-
-
-OnesLike: Final = primitive("OnesLike", ones_like)
 
 
 def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -432,6 +419,3 @@ def fill(type: DTypeLike, shape: Size, value: Number | Tensor) -> Tensor:
     lengths = parse_shape(shape, "shape")
     chosen = dtypes.as_dtype(type, "type").numpy_dtype
     return _filled(current_namespace(), lengths, number, chosen)
-
-
-Fill: Final = primitive("Fill", fill)

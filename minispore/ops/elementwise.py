@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from inspect import signature
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 from typing import cast as as_type
 
 import numpy as np
@@ -19,7 +19,6 @@ from minispore.engine.dispatch import (
     as_float,
     broadcast_error,
     cast_to,
-    check_category,
     check_fits,
     check_numbers,
     check_tensor,
@@ -31,7 +30,6 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import elementwise as rules
 from minispore.engine.rules import shape as shape_rules
-from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
 from minispore.ops.comparison import (
     greater,
@@ -48,16 +46,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "arcsin", "arccos", "arctan", "arcsinh",
-    "arccosh", "arctanh", "ACos", "Asin", "Atan", "Asinh", "Acosh", "Atanh", "erfc", "Erfc", "Abs",
-    "Cast", "Ceil", "Cos", "Cosh", "Erf", "Exp", "Expm1", "Floor", "HSigmoid", "HSwish", "Log",
-    "Log1p", "Mish", "ReLU", "ReLU6", "Reciprocal", "Rsqrt", "SeLU", "Sigmoid", "Sign", "Sin",
-    "Sinh", "Softsign", "Sqrt", "Square", "StopGradient", "Tan", "Tanh", "Trunc", "abs", "absolute",
-    "prelu", "PReLU", "cast", "ceil", "celu", "clamp", "clip", "cos", "cosh", "elu", "erf", "exp",
-    "exp2", "expm1", "floor", "frac", "GeLU", "gelu", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "isfinite", "isinf", "isnan", "leaky_relu", "log", "log10", "log1p", "log2",
-    "logsigmoid", "mish", "reciprocal", "relu", "relu6", "round", "rsqrt", "selu", "sigmoid",
-    "sign", "silu", "sin", "sinh", "softplus", "softshrink", "softsign", "sqrt", "square",
-    "stop_gradient", "tan", "tanh", "tanhshrink", "trunc",
+    "arccosh", "arctanh", "erfc", "abs", "absolute", "prelu", "cast", "ceil", "celu", "clamp",
+    "clip", "cos", "cosh", "elu", "erf", "exp", "exp2", "expm1", "floor", "frac", "gelu",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "isfinite", "isinf", "isnan",
+    "leaky_relu", "log", "log10", "log1p", "log2", "logsigmoid", "mish", "reciprocal", "relu",
+    "relu6", "round", "rsqrt", "selu", "sigmoid", "sign", "silu", "sin", "sinh", "softplus",
+    "softshrink", "softsign", "sqrt", "square", "stop_gradient", "tan", "tanh", "tanhshrink",
+    "trunc",
 ]  # fmt: skip
 
 V = TypeVar("V")
@@ -111,25 +106,16 @@ def exp(input: Tensor) -> Tensor:
     return apply1(rules.exp, as_float(input))
 
 
-Exp: Final = primitive("Exp", exp)
-
-
 @_documented(10.0, 2.3026)
 def log(input: Tensor) -> Tensor:
     """Return the natural logarithm of each element."""
     return apply1(rules.log, as_float(input))
 
 
-Log: Final = primitive("Log", log)
-
-
 @_documented(1.0, 0.6931)
 def log1p(input: Tensor) -> Tensor:
     """Return log(1 + x) for each element x, which is as accurate for small ones."""
     return apply1(rules.log1p, as_float(input))
-
-
-Log1p: Final = primitive("Log1p", log1p)
 
 
 @_documented(8.0, 3.0)
@@ -158,9 +144,6 @@ def reciprocal(input: Tensor) -> Tensor:
     return div(1.0, as_float(input))
 
 
-Reciprocal: Final = primitive("Reciprocal", reciprocal)
-
-
 @_documented(4.0, 0.5)
 @in_float32
 def rsqrt(input: Tensor) -> Tensor:
@@ -168,16 +151,10 @@ def rsqrt(input: Tensor) -> Tensor:
     return div(1.0, apply1(rules.sqrt, as_float(input)))
 
 
-Rsqrt: Final = primitive("Rsqrt", rsqrt)
-
-
 @_documented(2.0, 1.4142)
 def sqrt(x: Tensor) -> Tensor:
     """Return the square root of each element."""
     return apply1(rules.sqrt, as_float(x, "x"))
-
-
-Sqrt: Final = primitive("Sqrt", sqrt)
 
 
 def square(input: Tensor) -> Tensor:
@@ -198,9 +175,6 @@ def square(input: Tensor) -> Tensor:
     """
     check_tensor(input)
     return apply1(rules.square, input)
-
-
-Square: Final = primitive("Square", square)
 
 
 def abs(input: Tensor) -> Tensor:
@@ -224,7 +198,6 @@ def abs(input: Tensor) -> Tensor:
 
 
 absolute = abs
-Abs: Final = primitive("Abs", abs)
 
 
 def sign(input: Tensor) -> Tensor:
@@ -250,16 +223,10 @@ def sign(input: Tensor) -> Tensor:
     return apply1(rules.sign, input)
 
 
-Sign: Final = primitive("Sign", sign)
-
-
 @_documented(1.0, 0.7616)
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of each element."""
     return apply1(rules.tanh, as_float(input))
-
-
-Tanh: Final = primitive("Tanh", tanh)
 
 
 @_documented(1.0, 1.1752)
@@ -269,17 +236,11 @@ def sinh(input: Tensor) -> Tensor:
     return apply1(rules.sinh, as_float(input))
 
 
-Sinh: Final = primitive("Sinh", sinh)
-
-
 @_documented(1.0, 1.5431)
 @in_float32
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element."""
     return apply1(rules.cosh, as_float(input))
-
-
-Cosh: Final = primitive("Cosh", cosh)
 
 
 @_documented(1.0, 0.2384)
@@ -295,25 +256,16 @@ def sin(input: Tensor) -> Tensor:
     return apply1(rules.sin, as_float(input))
 
 
-Sin: Final = primitive("Sin", sin)
-
-
 @_documented(1.0, 0.5403)
 def cos(input: Tensor) -> Tensor:
     """Return the cosine of each element, in radians."""
     return apply1(rules.cos, as_float(input))
 
 
-Cos: Final = primitive("Cos", cos)
-
-
 @_documented(1.0, 1.5574)
 def tan(input: Tensor) -> Tensor:
     """Return the tangent of each element, in radians."""
     return apply1(rules.tan, as_float(input))
-
-
-Tan: Final = primitive("Tan", tan)
 
 
 @_documented(0.5, 0.5236)
@@ -323,7 +275,6 @@ def asin(input: Tensor) -> Tensor:
 
 
 arcsin = asin
-Asin: Final = primitive("Asin", asin)
 
 
 @_documented(0.5, 1.0472)
@@ -333,7 +284,6 @@ def acos(input: Tensor) -> Tensor:
 
 
 arccos = acos
-ACos: Final = primitive("ACos", acos)
 
 
 @_documented(0.5, 0.4636)
@@ -343,7 +293,6 @@ def atan(input: Tensor) -> Tensor:
 
 
 arctan = atan
-Atan: Final = primitive("Atan", atan)
 
 
 @_documented(0.5, 0.4812)
@@ -353,7 +302,6 @@ def asinh(input: Tensor) -> Tensor:
 
 
 arcsinh = asinh
-Asinh: Final = primitive("Asinh", asinh)
 
 
 @_documented(2.0, 1.317)
@@ -363,7 +311,6 @@ def acosh(input: Tensor) -> Tensor:
 
 
 arccosh = acosh
-Acosh: Final = primitive("Acosh", acosh)
 
 
 @_documented(0.5, 0.5493)
@@ -373,7 +320,6 @@ def atanh(input: Tensor) -> Tensor:
 
 
 arctanh = atanh
-Atanh: Final = primitive("Atanh", atanh)
 
 
 @_documented(1.0, 0.7311)
@@ -382,16 +328,10 @@ def sigmoid(input: Tensor) -> Tensor:
     return apply1(rules.sigmoid, as_float(input))
 
 
-Sigmoid: Final = primitive("Sigmoid", sigmoid)
-
-
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
     return apply1(rules.erf, as_float(input))
-
-
-Erf: Final = primitive("Erf", erf)
 
 
 @_documented(1.0, 0.1573)
@@ -400,16 +340,10 @@ def erfc(input: Tensor) -> Tensor:
     return apply1(rules.erfc, as_float(input))
 
 
-Erfc: Final = primitive("Erfc", erfc)
-
-
 @_documented(1.0, 1.7183)
 def expm1(input: Tensor) -> Tensor:
     """Return exp(x) - 1 for each element x, which is as accurate for small ones."""
     return apply1(rules.expm1, as_float(input))
-
-
-Expm1: Final = primitive("Expm1", expm1)
 
 
 @in_float32
@@ -466,9 +400,6 @@ def relu(input: Tensor) -> Tensor:
     return apply1(rules.relu, input)
 
 
-ReLU: Final = primitive("ReLU", relu)
-
-
 @_documented(-1.0, -0.2, alpha="The slope below 0, a number.")
 def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
     """Return x for each element x >= 0, and alpha * x below."""
@@ -509,16 +440,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return where(greater(x, 0), x, mul(factors, x))
 
 
-PReLU: Final = primitive("PReLU", prelu)
-
-
 @_documented(7.0, 6.0)
 def relu6(x: Tensor) -> Tensor:
     """Return min(max(x, 0), 6) for each element x."""
     return apply1(rules.clip, apply1(rules.relu, as_float(x, "x")), None, 6.0)
-
-
-ReLU6: Final = primitive("ReLU6", relu6)
 
 
 @_documented(1.0, 0.8413, approximate="'none', or 'tanh' for an approximation by tanh.")
@@ -535,23 +460,6 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     else:
         probability = apply1(rules.normal_cdf, x)
     return mul(x, probability)
-
-
-class GeLU(Primitive):
-    """The primitive of `gelu` with the approximation by tanh.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> f"{ops.GeLU()(Tensor(1.0)):.4f}"
-        '0.8412'
-
-    Source: MindSpore's `mindspore.ops.GeLU`.
-    """
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Apply the operation."""
-        check_category(x, dtypes.FLOAT, "x")
-        return gelu(x, "tanh")
 
 
 @_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number.")
@@ -578,9 +486,6 @@ def selu(input_x: Tensor) -> Tensor:
     return mul(_exponential_linear(x, 1.6732632423543772, 1.0), 1.0507009873554805)
 
 
-SeLU: Final = primitive("SeLU", selu)
-
-
 @in_float32
 def _exponential_linear(x: Tensor, alpha: float, scale: float) -> Tensor:
     """Return x >= 0, and alpha * (exp(x / scale) - 1) below, where nothing overflows."""
@@ -604,17 +509,11 @@ def mish(x: Tensor) -> Tensor:
     return mul(values, apply1(rules.tanh, apply1(rules.softplus, values)))
 
 
-Mish: Final = primitive("Mish", mish)
-
-
 @_documented(1.0, 0.5)
 @in_float32
 def softsign(x: Tensor) -> Tensor:
     """Return x / (1 + |x|) for each element x."""
     return apply1(rules.softsign, as_float(x, "x"))
-
-
-Softsign: Final = primitive("Softsign", softsign)
 
 
 @_documented(1.0, -0.3133)
@@ -632,17 +531,11 @@ def hardsigmoid(input: Tensor) -> Tensor:
     return where(greater_equal(x, 3), 1.0, div(apply1(rules.relu, add(x, 3.0)), 6.0))
 
 
-HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
-
-
 @_documented(1.0, 0.6667)
 @in_float32
 def hardswish(input: Tensor) -> Tensor:
     """Return x * hardsigmoid(x) for each element x."""
     return apply1(rules.hardswish, as_float(input))
-
-
-HSwish: Final = primitive("HSwish", hardswish)
 
 
 def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
@@ -780,9 +673,6 @@ def floor(input: Tensor) -> Tensor:
     return wrap(device_namespace(input._data).floor(input._data), input)
 
 
-Floor: Final = primitive("Floor", floor)
-
-
 def ceil(input: Tensor) -> Tensor:
     """Return the smallest integer at least each element; the gradient is zero.
 
@@ -806,9 +696,6 @@ def ceil(input: Tensor) -> Tensor:
     return wrap(-device_namespace(input._data).floor(-input._data), input)
 
 
-Ceil: Final = primitive("Ceil", ceil)
-
-
 def trunc(input: Tensor) -> Tensor:
     """Return each element without its fraction; the gradient is zero.
 
@@ -830,9 +717,6 @@ def trunc(input: Tensor) -> Tensor:
     """
     check_numbers(input)
     return wrap(device_namespace(input._data).trunc(input._data), input)
-
-
-Trunc: Final = primitive("Trunc", trunc)
 
 
 def frac(x: Tensor) -> Tensor:
@@ -968,9 +852,6 @@ def cast(input: Tensor, dtype: dtypes.DTypeLike) -> Tensor:
     return cast_to(input, dtypes.as_dtype(dtype))
 
 
-Cast: Final = primitive("Cast", cast)
-
-
 def stop_gradient(value: V) -> V:
     """Return `value` as a constant, through which no gradient flows.
 
@@ -998,6 +879,3 @@ def _constant(value: object) -> object:
         share(constant, value, is_constant=True)
         return constant
     return map_items(_constant, value)
-
-
-StopGradient: Final = primitive("StopGradient", stop_gradient)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from types import EllipsisType
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
-from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
@@ -58,9 +57,9 @@ if TYPE_CHECKING:
     from minispore.ops.tensors import Tensor
 
 __all__ = [
-    "Gather", "GatherD", "GatherNd", "OneHot", "StridedSlice", "UnsortedSegmentSum", "diagonal",
-    "gather", "gather_elements", "gather_nd", "index_select", "masked_fill", "masked_select",
-    "nonzero", "one_hot", "scatter", "tril", "triu", "unique", "unsorted_segment_sum",
+    "diagonal", "gather", "gather_elements", "gather_nd", "index_select", "masked_fill",
+    "masked_select", "nonzero", "one_hot", "scatter", "tril", "triu", "unique",
+    "unsorted_segment_sum",
 ]  # fmt: skip
 
 _BASIC_ITEMS: tuple[type, ...] = (int, slice, EllipsisType, np.integer)
@@ -146,7 +145,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
         )
     if not batch_dims:
         index = (slice(None),) * place + (input_indices._data,)
-        return _getitem_at(input_params, index)
+        return getitem_at(input_params, index)
     # One index for all batch axes, broadcast with the indices; numpy puts their axes first.
     inner = place - batch_dims
     others = (1,) * (input_indices.ndim - batch_dims)
@@ -154,7 +153,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
     flat = apply1(reshape, input_params, (prod(batch), *input_params.shape[batch_dims:]))
     rows = to_device_of(places, flat._data)
     index = (rows, *(slice(None),) * inner, input_indices._data)
-    found = _getitem_at(flat, index)
+    found = getitem_at(flat, index)
     count = input_indices.ndim
     order = (*range(batch_dims), *range(count, count + inner), *range(batch_dims, count))
     return permute(found, (*order, *range(count + inner, found.ndim))) if inner else found
@@ -188,10 +187,7 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
         first, place = apply1(reshape, input, (1,)), apply1(reshape, index, (1,))
         return apply1(reshape, gather_elements(first, dim, place), ())
     places = _places_along(input, dim, index, "dim")
-    return _getitem_at(input, places)
-
-
-GatherD: Final = primitive("GatherD", gather_elements)
+    return getitem_at(input, places)
 
 
 def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
@@ -225,10 +221,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
             f"number of axes of 'input_x', but the shape is {indices.shape}."
         )
     index = tuple(indices._data[..., i] for i in range(count))
-    return _getitem_at(input_x, index)
-
-
-GatherNd: Final = primitive("GatherNd", gather_nd)
+    return getitem_at(input_x, index)
 
 
 def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
@@ -272,9 +265,6 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
     places = to_device_of(np.where(numbers < 0, num_segments, numbers), input_x._data)
     shape = (num_segments + 1, *input_x.shape[count:])
     return apply1(rules.getitem, apply1(rules.scatter_add, input_x, (places,), shape), (slice(-1),))
-
-
-UnsortedSegmentSum: Final = primitive("UnsortedSegmentSum", unsorted_segment_sum)
 
 
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
@@ -331,7 +321,7 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     check_category(index, dtypes.INTEGER, "index")
     if index.ndim != 1:
         raise shape_error(index, "index", "have one axis")
-    return _getitem_at(input, (slice(None),) * place + (index._data,))
+    return getitem_at(input, (slice(None),) * place + (index._data,))
 
 
 def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
@@ -722,7 +712,7 @@ def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
     return values
 
 
-def _getitem_at(x: Tensor, index: tuple[object, ...]) -> Tensor:
+def getitem_at(x: Tensor, index: tuple[object, ...]) -> Tensor:
     try:
         return apply1(rules.getitem, x, index)
     except IndexError as error:
@@ -742,108 +732,3 @@ def _as_number(value: Variable | Number, name: str) -> float:
     if not isinstance(value, int | float):
         check_type(value, (Variable, int, float), name)
     return value
-
-
-class OneHot(Primitive):
-    """The primitive of `one_hot`: the classes along a new axis.
-
-    Args:
-        axis: The position of the new axis.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.OneHot()(Tensor([0, 2]), 3, Tensor(1), Tensor(0)).tolist()
-        [[1, 0, 0], [0, 0, 1]]
-
-    Source: MindSpore's `mindspore.ops.OneHot`.
-    """
-
-    def __init__(self, axis: int = -1) -> None:
-        self.axis: int = check_int(axis, "axis")
-
-    def __call__(self, indices: Tensor, depth: int, on_value: Tensor, off_value: Tensor) -> Tensor:
-        """Apply the operation."""
-        return one_hot(indices, depth, on_value, off_value, self.axis)
-
-
-class Gather(Primitive):
-    """The primitive of `gather`: the slices along an axis that indices select.
-
-    Args:
-        batch_dims: The number of first axes that both have.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.Gather()(Tensor([[1, 2], [3, 4]]), Tensor([1, 1]), 0).tolist()
-        [[3, 4], [3, 4]]
-
-    Source: MindSpore's `mindspore.ops.Gather`.
-    """
-
-    def __init__(self, batch_dims: int = 0) -> None:
-        self.batch_dims: int = check_int(batch_dims, "batch_dims")
-
-    def __call__(self, input_params: Tensor, input_indices: Tensor, axis: int) -> Tensor:
-        """Apply the operation."""
-        return gather(input_params, input_indices, axis, self.batch_dims)
-
-
-class StridedSlice(Primitive):
-    """The primitive that returns a part of a tensor: `x[begin:end:stride]` along each axis.
-
-    The bit i of a mask is for the item i of `begin`, `end` and `strides`.
-
-    Args:
-        begin_mask: Where the part begins at the first element, whatever `begin` says.
-        end_mask: Where it ends with the last one.
-        ellipsis_mask: Where all axes stand that are not mentioned.
-        new_axis_mask: Where a new axis of length 1 stands.
-        shrink_axis_mask: Where the element at `begin` is taken, without the axis.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.StridedSlice()(Tensor([[1, 2], [3, 4]]), (0, 1), (2, 2), (1, 1)).tolist()
-        [[2], [4]]
-
-    Source: MindSpore's `mindspore.ops.StridedSlice`.
-    """
-
-    def __init__(
-        self,
-        begin_mask: int = 0,
-        end_mask: int = 0,
-        ellipsis_mask: int = 0,
-        new_axis_mask: int = 0,
-        shrink_axis_mask: int = 0,
-    ) -> None:
-        self.begin_mask: int = check_int(begin_mask, "begin_mask", low=0)
-        self.end_mask: int = check_int(end_mask, "end_mask", low=0)
-        self.ellipsis_mask: int = check_int(ellipsis_mask, "ellipsis_mask", low=0)
-        self.new_axis_mask: int = check_int(new_axis_mask, "new_axis_mask", low=0)
-        self.shrink_axis_mask: int = check_int(shrink_axis_mask, "shrink_axis_mask", low=0)
-
-    def __call__(
-        self,
-        input_x: Tensor,
-        begin: tuple[int, ...],
-        end: tuple[int, ...],
-        strides: tuple[int, ...],
-    ) -> Tensor:
-        """Apply the operation."""
-        check_tensor(input_x, "input_x")
-        if not len(begin) == len(end) == len(strides):
-            raise ValueError(
-                "For 'StridedSlice', 'begin', 'end' and 'strides' must be of one length, but got "
-                f"{begin}, {end} and {strides}."
-            )
-        return _getitem_at(input_x, tuple(map(self._item, range(len(begin)), begin, end, strides)))
-
-    def _item(self, i: int, begin: int, end: int, stride: int) -> object:
-        if self.ellipsis_mask >> i & 1:
-            return ...
-        if self.new_axis_mask >> i & 1:
-            return None
-        if self.shrink_axis_mask >> i & 1:
-            return begin
-        first = None if self.begin_mask >> i & 1 else begin
-        return slice(first, None if self.end_mask >> i & 1 else end, stride)

@@ -16,18 +16,13 @@ from minispore.engine.dispatch import (
     shape_error,
     wrap,
 )
-from minispore.ops._primitive import Primitive
 from minispore.ops.arithmetic import add, mul, sub
 from minispore.ops.manipulation import take_places
-from minispore.ops.pooling import check_images
 from minispore.ops.tensors import Tensor
-from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     INT32_MAX,
     as_items,
-    as_pair,
     caller,
-    check_bool,
     check_int,
     check_number,
     check_one_of,
@@ -37,51 +32,9 @@ from minispore.utils.checks import (
     value_error,
 )
 
-__all__ = ["ResizeNearestNeighbor", "interpolate"]
-
-
-class ResizeNearestNeighbor(Primitive):
-    """Images of another size, whose pixels are the nearest ones.
-
-    Args:
-        size: The height and the width.
-        align_corners: Whether the corner pixels of both images are at the same positions.
-        half_pixel_centers: Only False is supported.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.ResizeNearestNeighbor((1, 4))(Tensor([[[[1, 2]]]])).tolist()
-        [[[[1, 1, 2, 2]]]]
-
-    Source: MindSpore's `mindspore.ops.ResizeNearestNeighbor`.
-    """
-
-    def __init__(
-        self,
-        size: tuple[int, int] | list[int],
-        align_corners: bool = False,
-        half_pixel_centers: bool = False,
-    ) -> None:
-        check_type(size, (tuple, list), "size")
-        self.size: tuple[int, int] = as_pair(tuple(size), "size")
-        check_bool(align_corners, "align_corners")
-        check_one_of(half_pixel_centers, (False,), "half_pixel_centers")
-        self.align_corners = align_corners
-
-    def __call__(self, input_x: Tensor) -> Tensor:
-        """Apply the operation."""
-        check_images(input_x, "input_x")
-        x = input_x
-        for axis, new in zip((2, 3), self.size, strict=True):
-            x = take_places(x, axis, self._places(x.shape[axis], new))
-        return x
-
-    def _places(self, old: int, new: int) -> Int64Array:
-        """Return the nearest pixel of each new one."""
-        if self.align_corners and new > 1:
-            # Rounded, halves up, in integers.
-            return (2 * np.arange(new) * (old - 1) + new - 1) // (2 * (new - 1))
-        return np.arange(new) * old // new
+__all__ = [
+    "interpolate",
+]  # fmt: skip
 
 
 @in_float32

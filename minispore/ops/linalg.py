@@ -24,7 +24,6 @@ from minispore.engine.dispatch import (
     shape_error,
 )
 from minispore.engine.rules import linalg as rules
-from minispore.ops._primitive import Primitive
 from minispore.ops.arithmetic import add, mul
 from minispore.ops.indexing import diagonal
 from minispore.ops.manipulation import (
@@ -41,9 +40,7 @@ from minispore.ops.reduction import sum as reduce_sum
 from minispore.utils.checks import (
     as_items,
     caller,
-    check_bool,
     check_int,
-    check_one_of,
     check_type,
     describe_value,
     value_error,
@@ -53,8 +50,8 @@ if TYPE_CHECKING:
     from minispore.ops.tensors import Tensor
 
 __all__ = [
-    "BatchMatMul", "BiasAdd", "MatMul", "addmm", "addmv", "baddbmm", "bias_add", "bmm", "dense",
-    "dot", "einsum", "ger", "matmul", "mm", "mv", "outer", "trace",
+    "addmm", "addmv", "baddbmm", "bias_add", "bmm", "dense", "dot", "einsum", "ger", "matmul",
+    "mm", "mv", "outer", "trace",
 ]  # fmt: skip
 
 
@@ -652,72 +649,3 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
             f"channels along its second axis, but the shapes are {bias.shape} and {input_x.shape}."
         )
     return add(input_x, reshape(bias, (-1, *(1,) * (input_x.ndim - 2))))
-
-
-class BiasAdd(Primitive):
-    """The primitive of `bias_add`: a number added to each channel.
-
-    Args:
-        data_format: "NCHW": the channels are along the second axis.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.BiasAdd()(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])).tolist()
-        [[4.0, 6.0]]
-
-    Source: MindSpore's `mindspore.ops.BiasAdd`.
-    """
-
-    def __init__(self, data_format: str = "NCHW") -> None:
-        check_one_of(data_format, ("NCHW",), "data_format")
-        self.data_format = data_format
-
-    def __call__(self, input_x: Tensor, bias: Tensor) -> Tensor:
-        """Apply the operation."""
-        return bias_add(input_x, bias)
-
-
-class _Product(Primitive):
-    def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
-        check_bool(transpose_a, "transpose_a")
-        check_bool(transpose_b, "transpose_b")
-        self.transpose_a = transpose_a
-        self.transpose_b = transpose_b
-
-    def __call__(self, input: Tensor, mat2: Tensor) -> Tensor:
-        """Apply the operation."""
-        x = swapaxes(input, -2, -1) if self.transpose_a else input
-        y = swapaxes(mat2, -2, -1) if self.transpose_b else mat2
-        return matmul(x, y)
-
-
-class MatMul(_Product):
-    """The primitive of `matmul`: the product of two matrices.
-
-    Args:
-        transpose_a: Whether the last two axes of the first matrix are exchanged before.
-        transpose_b: Whether those of the second one are.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.MatMul(transpose_b=True)(Tensor([[1, 2]]), Tensor([[3, 4]])).tolist()
-        [[11]]
-
-    Source: MindSpore's `mindspore.ops.MatMul`.
-    """
-
-
-class BatchMatMul(_Product):
-    """The primitive of `matmul` for stacks of matrices.
-
-    Args:
-        transpose_a: Whether the last two axes of the first matrix are exchanged before.
-        transpose_b: Whether those of the second one are.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.BatchMatMul(transpose_b=True)(Tensor([[[1, 2]]]), Tensor([[[3, 4]]])).tolist()
-        [[[11]]]
-
-    Source: MindSpore's `mindspore.ops.BatchMatMul`.
-    """

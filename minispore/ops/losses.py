@@ -24,7 +24,6 @@ from minispore.engine.dispatch import (
     promote_operands,
 )
 from minispore.engine.rules import arithmetic, elementwise
-from minispore.ops._primitive import Primitive
 from minispore.ops.arithmetic import add, div, mul, neg, sub, where
 from minispore.ops.class_losses import REDUCTIONS, Reduction, apply_reduction, shapes_differ
 from minispore.ops.comparison import (
@@ -37,8 +36,7 @@ from minispore.utils.checks import caller, check_one_of
 from minispore.utils.warn import warn_at_caller
 
 __all__ = [
-    "BinaryCrossEntropy", "KLDivLoss", "SigmoidCrossEntropyWithLogits", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "kl_div", "l1_loss", "mse_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div", "l1_loss", "mse_loss",
 ]  # fmt: skip
 
 
@@ -183,23 +181,6 @@ def binary_cross_entropy_with_logits(
     return apply_reduction(losses, reduction)
 
 
-class SigmoidCrossEntropyWithLogits(Primitive):
-    """The primitive of `binary_cross_entropy_with_logits`, which does not reduce the losses.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> loss = ops.SigmoidCrossEntropyWithLogits()(Tensor([0.0, 100.0]), Tensor([1.0, 1.0]))
-        >>> [round(x, 4) for x in loss.tolist()]
-        [0.6931, 0.0]
-
-    Source: MindSpore's `mindspore.ops.SigmoidCrossEntropyWithLogits`.
-    """
-
-    def __call__(self, logits: Tensor, label: Tensor) -> Tensor:
-        """Apply the operation."""
-        return binary_cross_entropy_with_logits(logits, label, reduction="none")
-
-
 def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: Reduction = "mean"
 ) -> Tensor:
@@ -261,29 +242,6 @@ def _check_probabilities(x: Array, function: str | None = None) -> None:
         raise RuntimeError(f"For '{function}', 'logits' must be in [0, 1], but are not all.")
 
 
-class BinaryCrossEntropy(Primitive):
-    """The primitive of `binary_cross_entropy`.
-
-    Args:
-        reduction: "mean", "sum" or "none".
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> round(ops.BinaryCrossEntropy()(Tensor([0.5]), Tensor([1.0])).item(), 4)
-        0.6931
-
-    Source: MindSpore's `mindspore.ops.BinaryCrossEntropy`.
-    """
-
-    def __init__(self, reduction: Reduction = "mean") -> None:
-        check_one_of(reduction, REDUCTIONS, "reduction")
-        self.reduction: Reduction = reduction
-
-    def __call__(self, logits: Tensor, labels: Tensor, weight: Tensor | None = None) -> Tensor:
-        """Apply the operation."""
-        return binary_cross_entropy(logits, labels, weight, self.reduction)
-
-
 def kl_div(logits: Tensor, labels: Tensor, reduction: DivergenceReduction = "mean") -> Tensor:
     """Return the Kullback–Leibler divergence y · (log y − x) of probabilities y and logarithms x.
 
@@ -325,29 +283,6 @@ def kl_div_as(logits: Tensor, labels: Tensor, reduction: DivergenceReduction) ->
     if not x.ndim:
         raise ValueError(f"For '{caller()}', 'logits' must have a first axis, but is a scalar.")
     return div(sum(losses), x.shape[0])
-
-
-class KLDivLoss(Primitive):
-    """The primitive of `kl_div`.
-
-    Args:
-        reduction: "mean", "batchmean", "sum" or "none".
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.KLDivLoss("sum")(Tensor([-1.0, -2.0]), Tensor([1.0, 0.0])).item()
-        1.0
-
-    Source: MindSpore's `mindspore.ops.KLDivLoss`.
-    """
-
-    def __init__(self, reduction: DivergenceReduction = "mean") -> None:
-        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
-        self.reduction: DivergenceReduction = reduction
-
-    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Apply the operation."""
-        return kl_div(logits, labels, self.reduction)
 
 
 def _check_factor(factor: Tensor | None, x: Tensor, name: str) -> None:

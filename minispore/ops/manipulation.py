@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import accumulate, pairwise
 from math import prod
 from types import NoneType
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as rules
-from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
@@ -46,11 +45,10 @@ if TYPE_CHECKING:
     from minispore.ops.tensors import Tensor
 
 __all__ = [
-    "BroadcastTo", "Concat", "ExpandDims", "Flatten", "Reshape", "Split", "Squeeze", "Stack",
-    "Tile", "Transpose", "Unstack", "broadcast_to", "cat", "chunk", "concat", "expand_dims",
-    "flatten", "flip", "meshgrid", "moveaxis", "movedim", "pad", "permute", "repeat_elements",
-    "repeat_interleave", "reshape", "roll", "split", "squeeze", "stack", "swapaxes", "swapdims",
-    "tile", "transpose", "unbind", "unsqueeze", "unstack",
+    "broadcast_to", "cat", "chunk", "concat", "expand_dims", "flatten", "flip", "meshgrid",
+    "moveaxis", "movedim", "pad", "permute", "repeat_elements", "repeat_interleave", "reshape",
+    "roll", "split", "squeeze", "stack", "swapaxes", "swapdims", "tile", "transpose", "unbind",
+    "unsqueeze", "unstack",
 ]  # fmt: skip
 
 _PAD_MODES = ("constant", "reflect", "replicate", "circular")
@@ -95,9 +93,6 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     return apply1(rules.reshape, input, lengths)
 
 
-Reshape: Final = primitive("Reshape", reshape)
-
-
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
     """Return `input` with the axes from `start_dim` to `end_dim` merged into one.
 
@@ -140,9 +135,6 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     return apply1(rules.reshape, input, flat)
 
 
-Flatten: Final = primitive("Flatten", flatten)
-
-
 def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
     """Return `input` with its axes in another order.
 
@@ -172,7 +164,6 @@ def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
 
 
 transpose = permute
-Transpose: Final = primitive("Transpose", permute)
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -297,9 +288,6 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     check_tensor(input_x, "input_x")
     place = normalize_axis_index(axis, input_x.ndim + 1, "axis")
     return apply1(rules.expand_dims, input_x, place)
-
-
-ExpandDims: Final = primitive("ExpandDims", expand_dims)
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
@@ -586,9 +574,6 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     split = apply1(rules.reshape, input, tuple(n for m in lengths for n in (1, m)))
     full = apply1(rules.broadcast_to, split, tuple(n for pair in pairs for n in pair))
     return apply1(rules.reshape, full, tuple(n * m for n, m in pairs))
-
-
-Tile: Final = primitive("Tile", tile)
 
 
 def repeat_interleave(
@@ -939,146 +924,3 @@ def check_nonempty(shape: Shape, axes: Axis) -> None:
             f"For '{caller()}', there must be elements to choose from, but the shape is {shape} "
             f"and the axis {axes!r}."
         )
-
-
-class Concat(Primitive):
-    """The primitive of `concat`: tensors joined along an axis.
-
-    Args:
-        axis: The axis.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.Concat(1)([Tensor([[1], [2]]), Tensor([[3], [4]])]).tolist()
-        [[1, 3], [2, 4]]
-
-    Source: MindSpore's `mindspore.ops.Concat`.
-    """
-
-    def __init__(self, axis: int = 0) -> None:
-        self.axis: int = check_int(axis, "axis")
-
-    def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
-        """Apply the operation."""
-        return concat(tensors, self.axis)
-
-
-class Split(Primitive):
-    """The primitive of `split`: a tensor split along an axis into equally long parts.
-
-    Args:
-        axis: The axis.
-        output_num: The number of parts.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> [part.tolist() for part in ops.Split(0, 2)(Tensor([1, 2, 3, 4]))]
-        [[1, 2], [3, 4]]
-
-    Source: MindSpore's `mindspore.ops.Split`.
-    """
-
-    def __init__(self, axis: int = 0, output_num: int = 1) -> None:
-        self.axis: int = check_int(axis, "axis")
-        self.output_num: int = check_int(output_num, "output_num", low=1)
-
-    def __call__(self, input_x: Tensor) -> tuple[Tensor, ...]:
-        """Apply the operation."""
-        check_tensor(input_x, "input_x")
-        place = normalize_axis_index(self.axis, input_x.ndim, "axis")
-        if input_x.shape[place] % self.output_num:
-            raise ValueError(
-                f"For 'Split', the length of axis {self.axis} must be a multiple of 'output_num' = "
-                f"{self.output_num}, but the shape is {input_x.shape}."
-            )
-        return chunk(input_x, self.output_num, place)
-
-
-class Stack(Primitive):
-    """The primitive of `stack`: tensors joined along a new axis.
-
-    Args:
-        axis: The position of the new axis.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.Stack()([Tensor([1, 2]), Tensor([3, 4])]).tolist()
-        [[1, 2], [3, 4]]
-
-    Source: MindSpore's `mindspore.ops.Stack`.
-    """
-
-    def __init__(self, axis: int = 0) -> None:
-        self.axis: int = check_int(axis, "axis")
-
-    def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
-        """Apply the operation."""
-        return stack(tensors, self.axis)
-
-
-class Unstack(Primitive):
-    """The primitive of `unstack`: the slices along an axis, which they no longer have.
-
-    Args:
-        axis: The axis.
-        num: Accepted for compatibility with MindSpore, without effect.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> [part.tolist() for part in ops.Unstack(1)(Tensor([[1, 2], [3, 4]]))]
-        [[1, 3], [2, 4]]
-
-    Source: MindSpore's `mindspore.ops.Unstack`.
-    """
-
-    def __init__(self, axis: int = 0, num: int | None = None) -> None:
-        self.axis: int = check_int(axis, "axis")
-        self.num = num
-
-    def __call__(self, input_x: Tensor) -> tuple[Tensor, ...]:
-        """Apply the operation."""
-        return unstack(input_x, self.axis)
-
-
-class Squeeze(Primitive):
-    """The primitive of `squeeze`: a tensor without axes of length 1.
-
-    Args:
-        axis: The axis or axes to remove; () for all of length 1.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.Squeeze()(Tensor([[1, 2]])).tolist()
-        [1, 2]
-
-    Source: MindSpore's `mindspore.ops.Squeeze`.
-    """
-
-    def __init__(self, axis: int | tuple[int, ...] = ()) -> None:
-        self.axis = axis
-
-    def __call__(self, input: Tensor) -> Tensor:
-        """Apply the operation."""
-        return squeeze(input, None if self.axis == () else self.axis)
-
-
-class BroadcastTo(Primitive):
-    """The primitive of `broadcast_to`: a tensor broadcast to another shape.
-
-    Args:
-        shape: The shape; -1 keeps the length of an axis.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.BroadcastTo((2, 2))(Tensor([1, 2])).tolist()
-        [[1, 2], [1, 2]]
-
-    Source: MindSpore's `mindspore.ops.BroadcastTo`.
-    """
-
-    def __init__(self, shape: Sequence[int]) -> None:
-        self.shape = shape
-
-    def __call__(self, input: Tensor) -> Tensor:
-        """Apply the operation."""
-        return broadcast_to(input, self.shape)

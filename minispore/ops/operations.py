@@ -1,7 +1,7 @@
 """MindSpore's operations in the form of 1.x, which scripts import as P.
 
 A primitive is made with its attributes and then called with tensors: `Softmax(0)(x)` is
-`softmax(x, 0)`. Each is declared next to the function that it calls.
+`softmax(x, 0)`.
 """
 
 from minispore.utils.facade import facade, public_names

@@ -19,7 +19,6 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import reduction, unfold
-from minispore.ops._primitive import Primitive
 from minispore.ops._windows import (
     COLUMNS,
     ROWS,
@@ -34,9 +33,11 @@ from minispore.ops._windows import (
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
 from minispore.ops.tensors import Tensor
-from minispore.utils.checks import as_pair, caller, check_bool, check_int, check_one_of
+from minispore.utils.checks import as_pair, caller, check_bool, check_int
 
-__all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]
+__all__ = [
+    "avg_pool2d", "max_pool2d",
+]  # fmt: skip
 
 Pair: TypeAlias = int | tuple[int, int]
 
@@ -283,74 +284,3 @@ def _lowest_value(x: Tensor) -> float:
     if dtype_of(x).category == dtypes.FLOAT:
         return -np.inf
     return int(np.iinfo(cast("np.dtype[np.int64]", x._data.dtype)).min)
-
-
-class _Pool(Primitive):
-    def __init__(
-        self,
-        kernel_size: Pair = 1,
-        strides: Pair = 1,
-        pad_mode: str = "valid",
-        data_format: str = "NCHW",
-    ) -> None:
-        check_one_of(data_format, ("NCHW",), "data_format")
-        self.pad_mode: str = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
-        check_one_of(self.pad_mode, ("valid", "same"), "pad_mode")
-        size = as_pair(kernel_size, "kernel_size")
-        step = as_pair(strides, "strides")
-        self._rows, self._columns = map(WindowGeometry, size, step)
-
-    def _geometry(self, x: Tensor) -> tuple[WindowGeometry, WindowGeometry]:
-        check_images(x, "x")
-        rows, columns = self._rows, self._columns
-        if self.pad_mode == "same":
-            rows = rows.with_same_padding(x.shape[2])
-            columns = columns.with_same_padding(x.shape[3])
-        return resolve_geometry(x, rows, columns, False)
-
-
-class MaxPool(_Pool):
-    """The maximum of each window of an image.
-
-    Args:
-        kernel_size: The size of a window, one int or (rows, columns).
-        strides: The distance between windows.
-        pad_mode: "valid" for windows inside of the image only, "same" to pad it so that the output
-            is as long as the image divided by `strides`, rounded up.
-        data_format: "NCHW".
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.MaxPool(2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
-        [[[[4.0]]]]
-
-    Source: MindSpore's `mindspore.ops.MaxPool`.
-    """
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Apply the operation."""
-        return max_pool(x, *self._geometry(x))
-
-
-class AvgPool(_Pool):
-    """The mean of each window of an image, without its padding.
-
-    Args:
-        kernel_size: The size of a window, one int or (rows, columns).
-        strides: The distance between windows.
-        pad_mode: "valid" for windows inside of the image only, "same" to pad it so that the output
-            is as long as the image divided by `strides`, rounded up.
-        data_format: "NCHW".
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.AvgPool(2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
-        [[[[2.5]]]]
-
-    Source: MindSpore's `mindspore.ops.AvgPool`.
-    """
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Apply the operation."""
-        rows, columns = self._geometry(x)
-        return avg_pool(as_float(x, "x"), rows, columns, False, False, 0)

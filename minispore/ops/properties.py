@@ -1,13 +1,12 @@
 """The shape, the size, the number of axes and the data type of a tensor, as functions."""
 
-from typing import Final
-
 from minispore.engine import dtypes
 from minispore.engine.dispatch import check_tensor
-from minispore.ops._primitive import primitive
 from minispore.ops.tensors import Tensor
 
-__all__ = ["DType", "Rank", "Shape", "Size", "dtype", "rank", "shape", "size"]
+__all__ = [
+    "dtype", "rank", "shape", "size",
+]  # fmt: skip
 
 
 def shape(input_x: Tensor) -> tuple[int, ...]:
@@ -30,9 +29,6 @@ def shape(input_x: Tensor) -> tuple[int, ...]:
     return input_x.shape
 
 
-Shape: Final = primitive("Shape", shape)
-
-
 def size(input_x: Tensor) -> int:
     """Return the number of elements of a tensor.
 
@@ -51,9 +47,6 @@ def size(input_x: Tensor) -> int:
     """
     check_tensor(input_x, "input_x")
     return input_x.size
-
-
-Size: Final = primitive("Size", size)
 
 
 def rank(input_x: Tensor) -> int:
@@ -76,9 +69,6 @@ def rank(input_x: Tensor) -> int:
     return input_x.ndim
 
 
-Rank: Final = primitive("Rank", rank)
-
-
 def dtype(x: Tensor) -> dtypes.DType:
     """Return the data type of a tensor.
 
@@ -97,6 +87,3 @@ def dtype(x: Tensor) -> dtypes.DType:
     """
     check_tensor(x, "x")
     return x.dtype
-
-
-DType: Final = primitive("DType", dtype)

@@ -9,7 +9,6 @@ from minispore.engine import dtypes
 from minispore.engine.array import host_values
 from minispore.engine.dispatch import (
     broadcast_error,
-    check_category,
     check_fits,
     check_numbers,
     check_tensor,
@@ -19,7 +18,6 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.dtypes import DType, DTypeLike
-from minispore.ops._primitive import Primitive
 from minispore.ops.creation import parse_shape, tensor_from_array
 from minispore.ops.seed import generator
 from minispore.ops.tensors import Tensor
@@ -36,8 +34,8 @@ from minispore.utils.checks import (
 )
 
 __all__ = [
-    "StandardNormal", "UniformInt", "UniformReal", "dropout", "dropout2d", "normal", "rand",
-    "randint", "randn", "randperm", "standard_normal", "uniform",
+    "dropout", "dropout2d", "normal", "rand", "randint", "randn", "randperm", "standard_normal",
+    "uniform",
 ]  # fmt: skip
 
 # The number of random bits of an element in [0, 1), by the size of the float type in bytes.
@@ -376,81 +374,6 @@ def apply_dropout_mask(
         return np.asarray(is_kept / (keep_prob or 1), dtype.numpy_dtype)
 
     return x * wrap(host_values(factors, x._data), x)
-
-
-class _Draw(Primitive):
-    """Base class of the primitives that draw random numbers.
-
-    Args:
-        seed: The seed of a separate random stream; 0 for the program's stream "ops".
-        seed2: Accepted for compatibility with MindSpore, without effect.
-    """
-
-    def __init__(self, seed: int = 0, seed2: int = 0) -> None:
-        self._seed: int | None = check_int(seed, "seed", low=0) or None
-        check_int(seed2, "seed2", low=0)
-
-
-class StandardNormal(_Draw):
-    """The primitive of `standard_normal`: random numbers from the standard normal distribution.
-
-    Args:
-        seed: The seed of a separate random stream; 0 for the program's stream "ops".
-        seed2: Accepted for compatibility with MindSpore, without effect.
-
-    Examples:
-        >>> from minispore import ops
-        >>> ops.StandardNormal()((2, 3)).shape
-        (2, 3)
-
-    Source: MindSpore's `mindspore.ops.StandardNormal`.
-    """
-
-    def __call__(self, shape: tuple[int, ...]) -> Tensor:
-        """Apply the operation."""
-        return standard_normal(shape, self._seed)
-
-
-class UniformReal(_Draw):
-    """Random numbers from the uniform distribution on [0, 1).
-
-    Args:
-        seed: The seed of a separate random stream; 0 for the program's stream "ops".
-        seed2: Accepted for compatibility with MindSpore, without effect.
-
-    Examples:
-        >>> from minispore import ops
-        >>> ops.UniformReal()((2, 3)).shape
-        (2, 3)
-
-    Source: MindSpore's `mindspore.ops.UniformReal`.
-    """
-
-    def __call__(self, shape: tuple[int, ...]) -> Tensor:
-        """Apply the operation."""
-        return rand(parse_shape(shape, "shape"), seed=self._seed)
-
-
-class UniformInt(_Draw):
-    """Random int32 numbers from the uniform distribution on [minval, maxval).
-
-    Args:
-        seed: The seed of a separate random stream; 0 for the program's stream "ops".
-        seed2: Accepted for compatibility with MindSpore, without effect.
-
-    Examples:
-        >>> from minispore import Tensor, int32, ops
-        >>> ops.UniformInt()((2,), Tensor(7, int32), Tensor(8, int32)).tolist()
-        [7, 7]
-
-    Source: MindSpore's `mindspore.ops.UniformInt`.
-    """
-
-    def __call__(self, shape: tuple[int, ...], minval: Tensor, maxval: Tensor) -> Tensor:
-        """Apply the operation."""
-        for name, value in (("minval", minval), ("maxval", maxval)):
-            check_category(value, dtypes.INTEGER, name)
-        return uniform(shape, minval, maxval, self._seed, dtypes.int32)
 
 
 def _draw(

@@ -12,7 +12,7 @@ from inspect import signature
 from math import inf
 from reprlib import repr as short
 from types import FrameType, NoneType, UnionType
-from typing import Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Final, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -160,8 +160,8 @@ def check_arguments(cls: type[T]) -> type[T]:
     """Make the constructor of a class check each argument against its annotation.
 
     A bool is no number, `float` also accepts an int, and `tuple` a list. The items of a `Sequence`
-    or `list` are checked, too; of other generic types only the class is checked. An annotation that
-    is no type, such as a `Literal`, accepts everything.
+    or `list` are checked, too; of other generic types only the class is checked. The value of a
+    `Literal` is one of its items. Another annotation that is no type accepts everything.
 
     Args:
         cls: The class.
@@ -171,6 +171,7 @@ def check_arguments(cls: type[T]) -> type[T]:
 
     Raises:
         TypeError: By the constructor, if an argument has another type than its annotation.
+        ValueError: By the constructor, if it is not one of the items of its `Literal`.
 
     Examples:
         >>> @check_arguments
@@ -194,7 +195,9 @@ def check_arguments(cls: type[T]) -> type[T]:
         check_keywords(init, names, kwargs)
         for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
             hint: object = hints().get(name, object)
-            if not _has_type(value, hint):
+            if get_origin(hint) is Literal:
+                check_one_of(value, get_args(hint), name, type(self).__name__)
+            elif not _has_type(value, hint):
                 raise _type_error(value, _type_names(hint), name, type(self).__name__)
         init(self, *args, **kwargs)  # which raises Python's own error for missing arguments
 

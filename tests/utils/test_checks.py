@@ -101,7 +101,11 @@ def test_check_arguments_accepts_the_annotated_types(name: str, value: object) -
     )
     actual = refusal(lambda: Schedule(**{name: value}))  # type: ignore[arg-type]
     assert actual == (None if is_a(value, types) else message)
-    Schedule(anything=value, mode=value)  # type: ignore[arg-type]
+    Schedule(anything=value)
+    modes = "ValueError: For 'Schedule', the argument 'mode' must be one of 'min', 'max', but got "
+    actual = refusal(lambda: Schedule(mode=value))  # type: ignore[arg-type]
+    assert (actual is None) == (isinstance(value, str) and value in {"min", "max"})
+    assert actual is None or actual.startswith(modes)
 
 
 @given(st.lists(ANYTHING) | st.lists(ANYTHING).map(tuple) | ANYTHING)
