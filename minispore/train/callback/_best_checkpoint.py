@@ -22,7 +22,7 @@ from minispore.utils.warn import warn_at_caller
 __all__ = ["BestCheckpoint"]
 
 
-class BestCheckpoint(StatefulMixin, Callback):
+class BestCheckpoint(Callback, StatefulMixin):
     """Keep the checkpoints of the epochs with the best values of a monitored metric.
 
     At the end of an epoch with an evaluation, the network and the state of its optimizer are saved

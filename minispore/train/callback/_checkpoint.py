@@ -196,7 +196,7 @@ def _append_dict(append_info: object) -> dict[str, object] | None:
     return values or None
 
 
-class ModelCheckpoint(StatefulMixin, Callback):
+class ModelCheckpoint(Callback, StatefulMixin):
     """Save the trained network and the state of its optimizer according to a `CheckpointConfig`.
 
     The files are named `prefix-epoch_step.ckpt`, where steps are counted within the epoch. When

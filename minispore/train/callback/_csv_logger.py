@@ -18,7 +18,7 @@ __all__ = ["CSVLogger"]
 _COLUMNS: Final = ("epoch", "step", "net_output")
 
 
-class CSVLogger(StatefulMixin, Callback):
+class CSVLogger(Callback, StatefulMixin):
     """Write the loss and the metrics of a run to a CSV file, one row for each epoch.
 
     The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row

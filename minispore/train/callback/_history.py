@@ -12,7 +12,7 @@ from minispore.utils.curves import plot_curves
 __all__ = ["History"]
 
 
-class History(StatefulMixin, Callback):
+class History(Callback, StatefulMixin):
     """Store the output of the network, which is the loss, and the metrics of each epoch.
 
     If the network has several outputs, the first is stored; if that has several elements, their

@@ -85,7 +85,7 @@ def _histogram_pattern(pattern: object) -> str | None:
 
 
 @check_arguments
-class SummaryCollector(StatefulMixin, Callback):
+class SummaryCollector(Callback, StatefulMixin):
     """Write the loss, weights, inputs and the graph of a training into event files.
 
     The following is written in the first step and in every `collect_freq`-th:
