@@ -165,11 +165,15 @@ class SummaryCollector(Callback, StatefulMixin):
         export_options: dict[str, str | None] | None = None,
     ) -> None:
         super().__init__()
-        arguments = dict(locals())
         self._folder = check_folder(summary_dir, "summary_dir")
-        for name in ("collect_freq", "num_process", "collect_tensor_freq", "max_file_size"):
-            if arguments[name] is not None:
-                check_int(arguments[name], name, low=1)
+        check_int(collect_freq, "collect_freq", low=1)
+        check_int(num_process, "num_process", low=1)
+        for name, value in (
+            ("collect_tensor_freq", collect_tensor_freq),
+            ("max_file_size", max_file_size),
+        ):
+            if value is not None:
+                check_int(value, name, low=1)
         check_export_options(export_options)
         specified = _check_specified(
             {} if collect_specified_data is None else collect_specified_data

@@ -100,14 +100,20 @@ def _match(values: TrainingValues, callbacks: Sequence[Callback]) -> list[Callba
     remaining = list(callbacks)
     matched: list[Callback | None] = []
     for name in values.callbacks:
-        match = next((item for item in remaining if type(item).__qualname__ == name), None)
+        match = next((item for item in remaining if class_name(item) == name), None)
         remaining = [item for item in remaining if item is not match]
         matched.append(match)
     return matched
 
 
+def class_name(callback: Callback) -> str:
+    """Return the name of a callback's class; of a placeholder, that of what it stands for."""
+    name: str = getattr(callback, "stands_for", type(callback).__qualname__)
+    return name
+
+
 def _class_names(callbacks: Iterable[Callback]) -> list[str]:
-    return [type(callback).__qualname__ for callback in callbacks]
+    return [class_name(callback) for callback in callbacks]
 
 
 def _join(names: Sequence[str]) -> str:
