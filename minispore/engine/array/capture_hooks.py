@@ -61,7 +61,6 @@ class CapturedSteps(Protocol):
 
 # What captures the step of this thread; None in an eager step.
 current_hooks: ContextVar[CaptureHooks | None] = ContextVar("current_hooks", default=None)
-_EAGER = CaptureHooks()
 
 
 def host_numbers(compute: Callable[[], Numbers]) -> Numbers:
@@ -70,7 +69,8 @@ def host_numbers(compute: Callable[[], Numbers]) -> Numbers:
     Args:
         compute: Returns the numbers, without side effects.
     """
-    return (current_hooks.get() or _EAGER).host_numbers(compute)
+    current = current_hooks.get()
+    return compute() if current is None else current.host_numbers(compute)
 
 
 def commit_numbers(commit: Callable[[Numbers], None], numbers: Numbers) -> None:
@@ -80,7 +80,11 @@ def commit_numbers(commit: Callable[[Numbers], None], numbers: Numbers) -> None:
         commit: Its argument are the numbers of this step.
         numbers: What `host_numbers` has returned.
     """
-    (current_hooks.get() or _EAGER).commit_numbers(commit, numbers)
+    current = current_hooks.get()
+    if current is None:
+        commit(numbers)
+    else:
+        current.commit_numbers(commit, numbers)
 
 
 def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Array:
@@ -103,7 +107,8 @@ def host_branch(test: Callable[..., bool], *arrays: Array) -> bool:
         test: A function of arrays without side effects.
         *arrays: The arrays whose elements it reads.
     """
-    return (current_hooks.get() or _EAGER).host_branch(test, arrays)
+    current = current_hooks.get()
+    return test(*arrays) if current is None else current.host_branch(test, arrays)
 
 
 def host_check(check: Callable[..., None], *arrays: Array) -> None:
@@ -114,4 +119,8 @@ def host_check(check: Callable[..., None], *arrays: Array) -> None:
             name for its error.
         *arrays: The arrays whose elements it reads.
     """
-    (current_hooks.get() or _EAGER).host_check(check, arrays)
+    current = current_hooks.get()
+    if current is None:
+        check(*arrays)
+    else:
+        current.host_check(check, arrays)

@@ -381,10 +381,9 @@ class Tiles:
 
     def tiles_for(self, x: Array) -> list[Tile]:
         """Return the tiles of `x`, which must have at least one axis."""
-        key = x.shape, x.dtype
-        plan = self._plans.get(key)
+        plan = self._plans.get((x.shape, x.dtype))
         if plan is None:
-            plan = self._plans[key] = list(self._plan(x))
+            plan = self._plans[x.shape, x.dtype] = list(self._plan(x))
         return plan
 
     def _plan(self, x: Array) -> Iterator[Tile]:
