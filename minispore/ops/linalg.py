@@ -617,15 +617,14 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _check_dense(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    check_tensor(input)
-    check_tensor(weight, "weight")
-    if weight.ndim != 2 or not input.ndim or input.shape[-1] != weight.shape[1]:
+    lengths, kernel = check_tensor(input).shape, check_tensor(weight, "weight").shape
+    if len(kernel) != 2 or not lengths or lengths[-1] != kernel[1]:
         raise ValueError(
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
-            f"shapes are {input.shape} and {weight.shape}."
+            f"shapes are {lengths} and {kernel}."
         )
     if bias is not None:
-        check_shape(bias, weight.shape[:1], "bias")
+        check_shape(bias, kernel[:1], "bias")
 
 
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:

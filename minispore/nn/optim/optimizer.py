@@ -248,8 +248,9 @@ class InPlaceOptimizer(Optimizer):
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
         scalars = host_numbers(self._scalars)
-        for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
-            decay, *own = scalars[i]
+        for i, (parameter, gradient, (decay, *own)) in enumerate(
+            zip(self.parameters, gradients, scalars, strict=True)
+        ):
             data = writable(parameter)
             xp = device_namespace(data)
             arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
@@ -368,16 +369,17 @@ class Tiles:
         squares of gradients are 0 in float16.
         """
         data = arrays[0]
-        xp = device_namespace(data)
         if data.dtype == _HALF:
+            xp = device_namespace(data)
             arrays[:2] = [xp.astype(x, float32.numpy_dtype) for x in arrays[:2]]
-        wide = arrays[0]
+            yield from self.of(arrays)
+            xp.copyto(data, arrays[0])
+            return
         if data.ndim == 0:
+            xp = device_namespace(data)
             arrays = [xp.reshape(x, (1,)) for x in arrays]
         for rows, step, scratch in self.tiles_for(arrays[0]):
-            yield (arrays if rows is None else [x[rows] for x in arrays]), step, scratch
-        if wide is not data:
-            xp.copyto(data, wide)
+            yield arrays if rows is None else [x[rows] for x in arrays], step, scratch
 
     def tiles_for(self, x: Array) -> list[Tile]:
         """Return the tiles of `x`, which must have at least one axis."""

@@ -115,6 +115,7 @@ class SGD(InPlaceOptimizer):
 
     def _commit(self, scalars: Scalars) -> None:
         super()._commit(scalars)
-        if any(is_first_step for _, _, _, is_first_step in scalars):
+        _, _, momentum, _ = scalars[0]
+        if momentum and any(is_first_step for _, _, _, is_first_step in scalars):
             for stat in self.stat:
                 store(stat, 0.0)
