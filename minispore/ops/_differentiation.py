@@ -155,7 +155,7 @@ def compute_gradients(
         RuntimeError: A position names no argument, or one that is not a tensor.
         ValueError: `sens` has another shape than the outputs, or `has_aux` does not match them.
     """
-    inputs = _inputs(args, positions)
+    inputs = {i: _input(args, i) for i in positions}
     # Inside another differentiation the backward pass is part of what is being differentiated; a
     # worker thread of a function that is being differentiated receives recorded variables.
     nested = is_recording() and (in_record_block() or any(x._node for x in inputs.values()))
@@ -234,23 +234,20 @@ def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
     return gradient if dtype.category == FLOAT else cast_to(gradient, dtype)
 
 
-def _inputs(args: Sequence[object], positions: tuple[int, ...]) -> dict[int, Tensor]:
-    """Return the arguments at the positions; raise RuntimeError if one is not a tensor."""
-    inputs: dict[int, Tensor] = {}
-    for position in positions:
-        if position >= len(args):
-            raise RuntimeError(
-                f"For '{caller()}', there is no argument {position} to differentiate by: "
-                f"the function was called with {len(args)} by position."
-            )
-        x = args[position]
-        if not isinstance(x, Tensor):
-            raise RuntimeError(
-                f"For '{caller()}', argument {position} of the function must be a Tensor to be "
-                f"differentiated by, but got {describe_value(x)}."
-            )
-        inputs[position] = x
-    return inputs
+def _input(args: Sequence[object], position: int) -> Tensor:
+    """Return the argument at a position; raise RuntimeError if it is not a tensor."""
+    if position >= len(args):
+        raise RuntimeError(
+            f"For '{caller()}', there is no argument {position} to differentiate by: "
+            f"the function was called with {len(args)} by position."
+        )
+    x = args[position]
+    if not isinstance(x, Tensor):
+        raise RuntimeError(
+            f"For '{caller()}', argument {position} of the function must be a Tensor to be "
+            f"differentiated by, but got {describe_value(x)}."
+        )
+    return x
 
 
 def _output_gradients(outputs: object, sens: object, has_aux: bool) -> list[tuple[Tensor, Tensor]]:
