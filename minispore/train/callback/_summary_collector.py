@@ -168,12 +168,10 @@ class SummaryCollector(Callback, StatefulMixin):
         self._folder = check_folder(summary_dir, "summary_dir")
         check_int(collect_freq, "collect_freq", low=1)
         check_int(num_process, "num_process", low=1)
-        for name, value in (
-            ("collect_tensor_freq", collect_tensor_freq),
-            ("max_file_size", max_file_size),
-        ):
-            if value is not None:
-                check_int(value, name, low=1)
+        if collect_tensor_freq is not None:
+            check_int(collect_tensor_freq, "collect_tensor_freq", low=1)
+        if max_file_size is not None:
+            check_int(max_file_size, "max_file_size", low=1)
         check_export_options(export_options)
         specified = _check_specified(
             {} if collect_specified_data is None else collect_specified_data
