@@ -1,12 +1,11 @@
 """The plan of a captured step, which replays it with the bits of an eager step."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 import numpy as np
 
 from minispore.engine.array import bytes_of, is_ndarray, root_of
-from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers
+from minispore.engine.array.capture_hooks import CaptureHooks, Numbers
 from minispore.engine.dispatch import aliases
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
@@ -42,7 +41,7 @@ class Plan:
             (decision.test, [*map(self.program.bind, decision.operands)], decision.outcome)
             for decision in tape.decisions
         ]
-        self._numbers, self._advances, self._truths = tape.numbers, tape.advances, tape.truths
+        self._numbers, self._commits, self._truths = tape.numbers, tape.commits, tape.truths
         self._result = capture.result
         self._outputs = {view: array(view) for view in views_in(capture.result)}
         self.replays: int = 0
@@ -96,8 +95,8 @@ class Plan:
             raise PlanError("it raises an error", keep=True, numbers=computed) from error
         for call in program.rest:
             call()
-        for advance, step_numbers in zip(self._advances, values, strict=True):
-            advance(step_numbers)
+        for commit, step_numbers in zip(self._commits, values, strict=True):
+            commit(step_numbers)
         for tensor, _, value in self._rebound:
             tensor._data = value.copy(order="K")
         self.replays += 1
@@ -148,14 +147,14 @@ class GivenNumbers(CaptureHooks):
     def __init__(self, numbers: Iterable[Computed]) -> None:
         self._numbers = list(numbers)
 
-    def host_numbers(self, compute: Callable[[], N]) -> N:
+    def host_numbers(self, compute: Callable[[], Numbers]) -> Numbers:
         """Return the numbers."""
         for computed in self._numbers:
             if computed.compute == compute:
                 self._numbers.remove(computed)
                 if isinstance(computed.result, Exception):
                     raise computed.result
-                return cast("N", computed.result)
+                return computed.result
         return compute()
 
 

@@ -17,11 +17,11 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from minispore.engine.array import _numpy
-from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers, current_hooks
+from minispore.engine.array.capture_hooks import CaptureHooks, Numbers, current_hooks
 from minispore.engine.array.device import register_host_arrays, root_of
 from minispore.engine.array.protocol import NAMES, Array, Namespace
 from minispore.graph.program import Entry, HostNumber, Memory, View
-from minispore.utils.checks import as_tuple, caller, is_sequence, is_tuple, map_items
+from minispore.utils.checks import as_tuple, caller, is_tuple, map_items
 
 R = TypeVar("R")
 
@@ -68,7 +68,7 @@ class Tape(CaptureHooks):
         inputs: The numbers of those buffers that are other arrays in each step.
         decisions: What the host has decided on the inputs.
         numbers: The functions that compute the host's numbers.
-        advances: For each the function that stores what the next step's numbers depend on.
+        commits: For each the function that stores what the next step's numbers depend on.
         reason: Why the step cannot be replayed; None if it can.
         paused: Whether the host's own code runs, which is repeated in each replay.
         closed: Whether the step is over, after which nothing is noted.
@@ -83,7 +83,7 @@ class Tape(CaptureHooks):
         self.inputs: set[int] = set()
         self.decisions: list[Decision] = []
         self.numbers: list[Callable[[], Numbers]] = []
-        self.advances: list[Callable[[Any], None]] = []
+        self.commits: list[Callable[[Numbers], None]] = []
         self.truths: list[bool] = []
         self._values: list[Numbers] = []
         self.reason: str | None = None
@@ -251,7 +251,7 @@ class Tape(CaptureHooks):
         finally:
             self.paused = False
 
-    def host_numbers(self, compute: Callable[[], N]) -> N:
+    def host_numbers(self, compute: Callable[[], Numbers]) -> Numbers:
         """Return the numbers as operands of array calls."""
         if compute in self.numbers:
             self.refuse("an optimizer is called twice")
@@ -263,21 +263,16 @@ class Tape(CaptureHooks):
         first = len(self.truths)
         flat = flattened(numbers)
         self.truths.extend(map(bool, flat))
-        operands = iter(
+        operands: Iterator[Any] = iter(
             [x if isinstance(x, bool) else HostNumber(first + i, x) for i, x in enumerate(flat)]
         )
+        return [tuple(next(operands) for _ in row) for row in numbers]
 
-        def replaced(value: object) -> object:
-            return map_items(replaced, value) if is_sequence(value) else next(operands)
-
-        replacements: list[Any] = [replaced(item) for item in numbers]
-        return type(numbers)(*replacements)
-
-    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
+    def commit_numbers(self, commit: Callable[[Numbers], None], numbers: Numbers) -> None:
         """Store what the next step's numbers depend on."""
-        values = cast("N", self._values[len(self.advances)])
-        self._on_host(lambda: advance(values))
-        self.advances.append(advance)
+        values = self._values[len(self.commits)]
+        self._on_host(lambda: commit(values))
+        self.commits.append(commit)
 
     def host_values(self, draw: Callable[[], Memory]) -> Array:
         """Return the values as an array."""
@@ -306,11 +301,8 @@ class Tape(CaptureHooks):
 
 
 def flattened(numbers: Numbers) -> list[float]:
-    """Return the numbers in a tuple of numbers and sequences."""
-    flat: list[float] = []
-    for item in numbers:
-        flat += [item] if isinstance(item, int | float) else item
-    return flat
+    """Return the numbers of all rows."""
+    return [number for row in numbers for number in row]
 
 
 def unwrapped(operands: tuple[object, ...]) -> tuple[object, ...]:

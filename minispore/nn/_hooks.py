@@ -1,6 +1,6 @@
 """Hooks of cells, and calls of cells with hooks, with a float type, or with their own `bprop`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -66,7 +66,12 @@ class HookHandle:
 class HooksMixin:
     """The methods of `Cell` that register hooks."""
 
+    # What a cell defines.
     construct: Callable[..., object]
+    get_parameters: Callable[[], Iterable[Parameter]]
+    _check_init: Callable[[str], None]
+    # What a cell may define: its own gradient.
+    bprop: Hook
 
     # Whether a call only runs `construct`. It is False until __init__ has run, so that a call can
     # check whether it has.
@@ -77,13 +82,6 @@ class HooksMixin:
     _casts_parameters: ClassVar[bool] = True
     # The hooks of each kind, in the order in which they run.
     _hooks: dict[Kind, list[RegisteredHook]] | None = None
-
-    def _check_init(self, when: str) -> None:
-        raise NotImplementedError
-
-    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """Yield each parameter once."""
-        raise NotImplementedError
 
     def _register(
         self,
@@ -218,8 +216,7 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
 
 
 def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
-    bprop: Hook | None = getattr(cell, "bprop") if hasattr(type(cell), "bprop") else None  # noqa: B009
-    if bprop is None or not is_recording():
+    if not hasattr(type(cell), "bprop") or not is_recording():
         return _construct_in_float_type(cell, args, kwargs)
     output = record(lambda: _construct_in_float_type(cell, args, kwargs), on=False)
     inputs = _tensors(args)
@@ -233,7 +230,7 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     ]
 
     def backward(gradients: tuple[Tensor, ...]) -> Sequence[Tensor]:
-        result = bprop(*args, recorded, _replace_tensors(output, gradients), **kwargs)
+        result = cell.bprop(*args, recorded, _replace_tensors(output, gradients), **kwargs)
         return [*_checked_bprop_result(cell, result, args), *map(zeros_like, hidden)]
 
     vjp = nn._multi_output_vjp.multi_output_vjp

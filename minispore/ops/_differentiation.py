@@ -155,60 +155,67 @@ def compute_gradients(
         RuntimeError: A position names no argument, or one that is not a tensor.
         ValueError: `sens` has another shape than the outputs, or `has_aux` does not match them.
     """
-    inputs: list[Tensor] = _inputs(args, positions)
-    args = list(args)
+    inputs = {i: _input(args, i) for i in positions}
     # Inside another differentiation the backward pass is part of what is being differentiated; a
     # worker thread of a function that is being differentiated receives recorded variables.
-    nested = is_recording() and (in_record_block() or any(x._node for x in inputs))
-    # Weights that are in no graph, such as plain tensors, become inputs of this one.
-    bare = [x for x in weights if x._node is None and not _is_frozen(x)]
-    constants = [*bare, *(x for x in inputs if x._node is None)]
+    nested = is_recording() and (in_record_block() or any(x._node for x in inputs.values()))
+    backward = _backward_create_graph if nested else _backward_arrays
 
-    def differentiate() -> tuple[R, tuple[Tensor, ...], list[int], dict[int, Tensor]]:
-        try:
-            first_number = next_number()
-            leaves = [_as_leaf(x) for x in inputs]
-            for i, x in zip(positions, leaves, strict=True):
-                args[i] = x
-            for x in bare:
-                x._node = Node()
-            variables = (*leaves, *weights)
-            numbers = [x._node.number if x._node else 0 for x in variables]
-            outputs = fn(*args, **kwargs)
-        finally:
-            for x in constants:
-                x._node = None
+    def differentiate() -> tuple[R, list[tuple[Tensor, int]], dict[int, Tensor]]:
+        first_number = next_number()
+        outputs, variables = _call(fn, args, kwargs, inputs, weights)
         # Pullbacks may call a user's code: it is recorded if the backward pass is differentiated.
         switch_recording(on=nested)
         seeds = _output_gradients(outputs, sens, has_aux)
-        backward = _backward_create_graph if nested else _backward_arrays
-        return outputs, variables, numbers, backward(seeds, set(numbers), first_number)
+        return outputs, variables, backward(seeds, {n for _, n in variables}, first_number)
 
-    outputs, variables, numbers, by_number = record(differentiate)
-    if not nested:
-        # A loss that is kept, to be printed later, would keep its whole graph in memory.
-        outputs = stop_gradient(outputs)
-    if numbers and not by_number:
+    outputs, variables, by_number = record(differentiate)
+    if variables and not by_number:
         warn_at_caller(
             "The gradients are all zero: the output of the function does not depend on the inputs, "
             "or only through operations without a gradient, such as comparisons, 'floor', 'round', "
             "'stop_gradient', 'asnumpy', 'item' and 'float', or they are parameters without "
             "'requires_grad'."
         )
-    gradients = [
-        _apply_gradient_hooks(x, by_number[number])
-        if number in by_number
-        else wrap(namespace(x._data).zeros_like(x._data), x)
-        for number, x in zip(numbers, variables, strict=True)
-    ]
-    if nested:
-        # The gradient of a linear function is a constant; its own gradient is zero without warning.
-        gradients = [
-            g if g._node else apply1(_constant, x, g._data)
-            for x, g in zip(variables, gradients, strict=True)
-        ]
     count = len(inputs)
-    return ValueAndGradients(outputs, tuple(gradients[:count]), tuple(gradients[count:]))
+    gradients = tuple([_gradient(x, by_number.get(n), nested) for x, n in variables])
+    # A loss that is kept, to be printed later, would keep its whole graph in memory.
+    outputs = outputs if nested else stop_gradient(outputs)
+    return ValueAndGradients(outputs, gradients[:count], gradients[count:])
+
+
+def _call(
+    fn: Callable[..., R],
+    args: Sequence[object],
+    kwargs: dict[str, object],
+    inputs: dict[int, Tensor],
+    weights: Sequence[Tensor],
+) -> tuple[R, list[tuple[Tensor, int]]]:
+    """Return the outputs of a function, and its inputs and weights with their nodes' numbers."""
+    # Weights that are in no graph, such as plain tensors, become inputs of this one.
+    bare = [x for x in weights if x._node is None and not _is_frozen(x)]
+    constants = [*bare, *(x for x in inputs.values() if x._node is None)]
+    try:
+        leaves = {i: _as_leaf(x) for i, x in inputs.items()}
+        for x in bare:
+            x._node = Node()
+        variables = [(x, x._node.number if x._node else 0) for x in (*leaves.values(), *weights)]
+        return fn(*[leaves.get(i, x) for i, x in enumerate(args)], **kwargs), variables
+    finally:
+        for x in constants:
+            x._node = None
+
+
+def _gradient(x: Tensor, gradient: Tensor | None, nested: bool) -> Tensor:
+    """Return the gradient by an input in its shape and type; zeros if the pass has not found it."""
+    if gradient is None:
+        gradient = wrap(namespace(x._data).zeros_like(x._data), x)
+    else:
+        gradient = _apply_gradient_hooks(x, gradient)
+    if nested and gradient._node is None:
+        # The gradient of a linear function is a constant; its own gradient is zero without warning.
+        return apply1(_constant, x, gradient._data)
+    return gradient
 
 
 def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
@@ -227,23 +234,20 @@ def _apply_gradient_hooks(x: Tensor, gradient: Tensor) -> Tensor:
     return gradient if dtype.category == FLOAT else cast_to(gradient, dtype)
 
 
-def _inputs(args: Sequence[object], positions: tuple[int, ...]) -> list[Tensor]:
-    """Return the arguments at the positions; raise RuntimeError if one is not a tensor."""
-    inputs: list[Tensor] = []
-    for position in positions:
-        if position >= len(args):
-            raise RuntimeError(
-                f"For '{caller()}', there is no argument {position} to differentiate by: "
-                f"the function was called with {len(args)} by position."
-            )
-        x = args[position]
-        if not isinstance(x, Tensor):
-            raise RuntimeError(
-                f"For '{caller()}', argument {position} of the function must be a Tensor to be "
-                f"differentiated by, but got {describe_value(x)}."
-            )
-        inputs.append(x)
-    return inputs
+def _input(args: Sequence[object], position: int) -> Tensor:
+    """Return the argument at a position; raise RuntimeError if it is not a tensor."""
+    if position >= len(args):
+        raise RuntimeError(
+            f"For '{caller()}', there is no argument {position} to differentiate by: "
+            f"the function was called with {len(args)} by position."
+        )
+    x = args[position]
+    if not isinstance(x, Tensor):
+        raise RuntimeError(
+            f"For '{caller()}', argument {position} of the function must be a Tensor to be "
+            f"differentiated by, but got {describe_value(x)}."
+        )
+    return x
 
 
 def _output_gradients(outputs: object, sens: object, has_aux: bool) -> list[tuple[Tensor, Tensor]]:

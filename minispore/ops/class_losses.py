@@ -175,10 +175,10 @@ def nll_loss(
     x = as_float(inputs, "inputs")
     check_tensor(target, "target")
     _check_kind(target, dtypes.INTEGER, "integers: the classes", options)
-    axis = _axis_of_classes(x, target, options)
+    _check_shapes(x, target, options)
     if target.shape == x.shape:
         raise _shape_error(x, target, options)
-    rows = _classes_last(half_to_float32(x), axis)
+    rows = _classes_last(half_to_float32(x))
     losses = _loss_of_labels(rows, target, options, _nll, _nll_of_probabilities)
     return cast_to(losses, dtype_of(x))
 
@@ -198,15 +198,15 @@ def from_logits(logits: Tensor, labels: Tensor, options: ClassificationLossOptio
     """Return the cross entropy of logits and labels, as `cross_entropy` defines it."""
     x = as_float(logits, options.names[0])
     check_tensor(labels, options.names[1])
-    axis = _axis_of_classes(x, labels, options)
-    rows = _classes_last(half_to_float32(x), axis)
+    _check_shapes(x, labels, options)
+    rows = _classes_last(half_to_float32(x))
     if labels.shape == x.shape:
         _check_kind(labels, dtypes.FLOAT, "floats: the probabilities of the classes", options)
-        targets = _weighted(_classes_last(labels, axis), rows, options)
+        targets = _weighted(_classes_last(labels), rows, options)
         losses = apply_reduction(softmax_cross_entropy(rows, targets), options.reduction)
-        return cast_to(losses, dtype_of(x))
-    _check_kind(labels, dtypes.INTEGER, "integers: the classes", options)
-    losses = _loss_of_labels(rows, labels, options, _cross_entropy, softmax_cross_entropy)
+    else:
+        _check_kind(labels, dtypes.INTEGER, "integers: the classes", options)
+        losses = _loss_of_labels(rows, labels, options, _cross_entropy, softmax_cross_entropy)
     return cast_to(losses, dtype_of(x))
 
 
@@ -229,8 +229,13 @@ def _any_wrong(labels: Array, classes: int, ignored: int | None) -> bool:
     return bool(to_host(xp.any(wrong)))
 
 
-def _axis_of_classes(x: Tensor, labels: Tensor, options: ClassificationLossOptions) -> int:
-    """Return the axis of the classes; raise ValueError unless the shapes match."""
+def _on_host(test: Callable[..., bool], labels: Tensor, classes: int, ignored: int | None) -> bool:
+    """Return what a test says of labels on the host; False of others, without waiting for them."""
+    data = labels._data
+    return is_host(data) and host_branch(partial(test, classes=classes, ignored=ignored), data)
+
+
+def _check_shapes(x: Tensor, labels: Tensor, options: ClassificationLossOptions) -> None:
     shape = x.shape
     axis = min(len(shape) - 1, 1)
     if not shape or labels.shape not in (shape, shape[:axis] + shape[axis + 1 :]):
@@ -239,7 +244,6 @@ def _axis_of_classes(x: Tensor, labels: Tensor, options: ClassificationLossOptio
         check_nonempty(shape, axis)
     if options.weight is not None:
         check_shape(options.weight, shape[axis : axis + 1], "weight")
-    return axis
 
 
 def _shape_error(x: Tensor, labels: Tensor, options: ClassificationLossOptions) -> ValueError:
@@ -268,15 +272,10 @@ def _loss_of_labels(
         loss_of_probabilities: Returns the loss of each row of `x` and of probabilities.
     """
     names, weight, ignore_index, reduction, label_smoothing = options
-    classes, on_host = x.shape[-1], is_host(labels._data)
-    valid = on_host and host_branch(
-        partial(_labels_in_range, classes=classes, ignored=ignore_index), labels._data
-    )
-    if valid and weight is None and not label_smoothing:
+    classes, is_plain = x.shape[-1], weight is None and not label_smoothing
+    if is_plain and _on_host(_labels_in_range, labels, classes, ignore_index):
         return loss_at_labels(x, labels, reduction)
-    has_wrong = on_host and host_branch(
-        partial(_any_wrong, classes=classes, ignored=ignore_index), labels._data
-    )
+    has_wrong = _on_host(_any_wrong, labels, classes, ignore_index)
     # In a type that holds each number they are compared with.
     labels = cast_to(labels, dtypes.int64)
     wrong = logical_or(less(labels, 0), greater_equal(labels, classes))
@@ -302,7 +301,7 @@ def _loss_of_labels(
         losses = losses if label_smoothing else mul(losses, at_labels)
         weights = mul(weights, at_labels)
     losses = where(counted, losses, 0)
-    if not on_host:
+    if not is_host(labels._data):
         # An error would require to synchronize with the device in each step.
         losses = where(wrong, nan, losses)
     if reduction == "mean":
@@ -355,10 +354,8 @@ def _check_kind(
         )
 
 
-def _classes_last(x: Tensor, axis: int) -> Tensor:
-    if axis == x.ndim - 1:
-        return x
-    return permute(x, (0, *range(2, x.ndim), 1))
+def _classes_last(x: Tensor) -> Tensor:
+    return x if x.ndim <= 2 else permute(x, (0, *range(2, x.ndim), 1))
 
 
 def shapes_differ(x: Tensor, y: Tensor, x_name: str, y_name: str) -> ValueError:

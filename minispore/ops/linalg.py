@@ -602,23 +602,26 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.dense`.
     """
-    check_tensor(input)
-    check_tensor(weight, "weight")
-    lengths, kernel = input.shape, weight.shape
+    _check_dense(input, weight, bias)
+    x, w = promote_operands(input, weight)
+    if bias is None:
+        return matmul(x, swapaxes(w, 0, 1))
+    x, b = promote_operands(x, bias)
+    if x.ndim == 2:
+        return apply3(rules.dense, x, w, b)
+    rows = reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+    return reshape(apply3(rules.dense, rows, w, b), x.shape[:-1] + w.shape[:1])
+
+
+def _check_dense(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    lengths, kernel = check_tensor(input).shape, check_tensor(weight, "weight").shape
     if len(kernel) != 2 or not lengths or lengths[-1] != kernel[1]:
         raise ValueError(
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
             f"shapes are {lengths} and {kernel}."
         )
-    x, w = promote_operands(input, weight)
-    if bias is None:
-        return matmul(x, swapaxes(w, 0, 1))
-    check_shape(bias, kernel[:1], "bias")
-    x, b = promote_operands(x, bias)
-    if len(lengths) == 2:
-        return apply3(rules.dense, x, w, b)
-    rows = reshape(x, (prod(lengths[:-1]), lengths[-1]))
-    return reshape(apply3(rules.dense, rows, w, b), (*lengths[:-1], kernel[0]))
+    if bias is not None:
+        check_shape(bias, kernel[:1], "bias")
 
 
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ step; datasets are sharded, and the outputs of an evaluation are joined.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -46,6 +46,7 @@ from minispore.train.protocol.callback import (
 )
 from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
 from minispore.train.protocol.training_state import TrainingState
+from minispore.train.resume.compatibility import class_name
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.strategy import SingleProcess
 from minispore.utils.checks import as_tuple, caller
@@ -100,7 +101,7 @@ class DataParallel(SingleProcess):
         described["resume"] = "None" if arguments.get("resume") is None else "a file"
         described["metrics"] = repr(sorted(metrics))
         for i, callback in enumerate(callbacks):
-            kind = type(callback).__qualname__
+            kind = class_name(callback)
             described[f"callbacks[{i}]"] = f"{kind} with chief_only={callback.chief_only}"
         check_alike(caller(), described)
         for name, verb in (("train_dataset", "train on"), ("valid_dataset", "evaluate")):
@@ -223,7 +224,15 @@ class DistributedCallbackManager(CallbackManager):
 
 
 class NullCallback(Callback):
-    """A placeholder for a `chief_only` callback in a process of another rank than 0."""
+    """A placeholder for a `chief_only` callback in a process of another rank than 0.
+
+    Args:
+        original: The callback, by the name of whose class a training state identifies it.
+    """
+
+    def __init__(self, original: Callback) -> None:
+        self.stands_for: str = type(original).__qualname__
+        self.chief_only = original.chief_only
 
     def save_training_state(
         self, run_context: RunContext, state: TrainingState, reason: SaveReason
@@ -259,10 +268,8 @@ def _replace_chief_only(items: Sequence[Callback], flat: Sequence[Callback]) -> 
 
 
 def _placeholder_for(callback: Callback) -> Callback:
-    base = NullStatefulCallback if isinstance(callback, SupportsState) else NullCallback
-    # A training state identifies callbacks by the qualified names of their classes.
-    attributes = {"__qualname__": type(callback).__qualname__, "chief_only": callback.chief_only}
-    return cast("Callback", type(type(callback).__name__, (base,), attributes)())
+    kind = NullStatefulCallback if isinstance(callback, SupportsState) else NullCallback
+    return kind(callback)
 
 
 def _check_equal_batch_counts(run_context: RunContext) -> None:

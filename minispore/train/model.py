@@ -553,7 +553,8 @@ def _check_indexes(eval_indexes: object) -> None:
 def _check_sink(arguments: Mapping[str, object]) -> None:
     """Check the arguments about sinking data to a device, which have no effect on a CPU."""
     for name in ("dataset_sink_mode", "valid_dataset_sink_mode", "sink_mode"):
-        check_type(arguments.get(name, False), bool, name)
+        if name in arguments:
+            check_type(arguments[name], bool, name)
     sink_size = check_int(arguments.get("sink_size", -1), "sink_size")
     if sink_size < 1 and sink_size != -1:
         raise value_error(sink_size, "sink_size", "be -1 or positive")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from minispore import Parameter, Tensor, nn
+from minispore.nn.optim.optimizer import InPlaceOptimizer
 
 Parameters = list[Parameter]
 
@@ -23,16 +24,16 @@ def gradients(i: int) -> tuple[Tensor, Tensor]:
     )
 
 
-def optimizer_classes() -> list[type[nn.Optimizer]]:
+def optimizer_classes() -> list[type[InPlaceOptimizer]]:
     """Return the public optimizers."""
     public = [getattr(nn, name) for name in dir(nn)]
     classes = [value for value in public if isinstance(value, type)]
-    return [c for c in classes if issubclass(c, nn.Optimizer) and c is not nn.Optimizer]
+    return [c for c in classes if issubclass(c, InPlaceOptimizer)]
 
 
-def optimizers(params: Parameters) -> list[nn.Optimizer]:
+def optimizers(params: Parameters) -> list[InPlaceOptimizer]:
     """Return an optimizer of each class, and of some for several settings."""
-    listed = [
+    listed: list[InPlaceOptimizer] = [
         nn.SGD(params, 0.1),
         nn.SGD(params, 0.1, weight_decay=0.1, loss_scale=2.0),
         nn.SGD(params, 0.1, 0.9, 0.5, 0.1, loss_scale=2.0),
@@ -51,7 +52,7 @@ def optimizers(params: Parameters) -> list[nn.Optimizer]:
     return listed + [with_decay(make, params) for make in ordered]
 
 
-def with_decay(make: Callable[..., nn.Optimizer], params: Parameters) -> nn.Optimizer:
+def with_decay(make: Callable[..., InPlaceOptimizer], params: Parameters) -> InPlaceOptimizer:
     """Return an optimizer with a weight decay."""
     return make(params, learning_rate=0.1, weight_decay=0.1)
 

@@ -209,9 +209,9 @@ LESSON = Lesson(
         tasks={
             "SGD._update": "With w, g, _, _, v = arrays, change the parameter w in place, as in "
             "w -= …. Its gradient is g, after loss scale and weight decay, which you must not "
-            "modify. Without momentum, self._momentum is 0. Otherwise v is the velocity, which "
-            "contains zeros before the first step; self._is_first_step[i] says whether this is "
-            "the first step of parameter number i. You need not use xp, which is numpy."
+            "modify. With rate, momentum, is_first_step = scalars, the momentum is 0 if there is "
+            "none. Otherwise v is the velocity, which contains zeros before the parameter's first "
+            "step. You need not use xp, which is numpy."
         },
         properties=_properties(),
         contracts=(
@@ -225,7 +225,7 @@ LESSON = Lesson(
                 "SGD._update",
                 "the first gradient is treated as each other one: it is added, dampened, to a v of "
                 "zeros.",
-                bugs("SGD._update", ("", "if self._is_first_step[i]:", "if False:")),
+                bugs("SGD._update", ("", "if is_first_step:", "if False:")),
                 _properties(dampens_first=True),
             ),
         ),
@@ -237,7 +237,7 @@ LESSON = Lesson(
             ("the gradient is overwritten by the step",
              "xp.multiply(direction, rate, out=step)", "xp.multiply(direction, rate, out=g)"),
             ("the first gradient is not stored", "xp.copyto(v, g)", "xp.copyto(v, 0.0)"),
-            ("each step is treated as the first one", "if self._is_first_step[i]:", "if True:"),
+            ("each step is treated as the first one", "if is_first_step:", "if True:"),
             ("v does not decay", "v *= momentum\n", "pass\n"),
             ("the gradient is multiplied by the dampening instead of 1 − dampening",
              "1 - self.dampening", "self.dampening"),
@@ -258,7 +258,7 @@ LESSON = Lesson(
         With a momentum above 0, assign to the elements of the velocity, v[...] = …:
         momentum * v + (1 - dampening) * g. The step is rate * v.
 
-        In the first step, if self._is_first_step[i], v[...] = g, whatever the dampening.
+        In the first step, if is_first_step, v[...] = g, whatever the dampening.
 
         With self.nesterov, the step is rate * (g + momentum * v), with the new v. Without
         momentum, v is not changed.

@@ -4,30 +4,28 @@ In an eager step these functions only call their arguments. What captures a step
 that a replay repeats them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from minispore.engine.array.device import from_host, to_device_of
 from minispore.engine.array.protocol import Array
 from minispore.utils.arrays import HostArray
 
-# Numbers and sequences of numbers.
-Numbers = tuple[float | Sequence[float], ...]
-N = TypeVar("N", bound=Numbers)
+Numbers: TypeAlias = list[tuple[float, ...]]
 R = TypeVar("R")
 
 
 class CaptureHooks:
     """What the functions below do in an eager step; what captures a step overrides it."""
 
-    def host_numbers(self, compute: Callable[[], N]) -> N:
+    def host_numbers(self, compute: Callable[[], Numbers]) -> Numbers:
         """Return the numbers, which a replay computes again."""
         return compute()
 
-    def commit_numbers(self, advance: Callable[[N], None], numbers: N) -> None:
+    def commit_numbers(self, commit: Callable[[Numbers], None], numbers: Numbers) -> None:
         """Call the function, which a replay calls again."""
-        advance(numbers)
+        commit(numbers)
 
     def host_values(self, draw: Callable[[], HostArray]) -> Array:
         """Return the values, which a replay draws again."""
@@ -63,26 +61,30 @@ class CapturedSteps(Protocol):
 
 # What captures the step of this thread; None in an eager step.
 current_hooks: ContextVar[CaptureHooks | None] = ContextVar("current_hooks", default=None)
-_EAGER = CaptureHooks()
 
 
-def host_numbers(compute: Callable[[], N]) -> N:
+def host_numbers(compute: Callable[[], Numbers]) -> Numbers:
     """Return the numbers of a step, which are operands of array calls and nothing else.
 
     Args:
         compute: Returns the numbers, without side effects.
     """
-    return (current_hooks.get() or _EAGER).host_numbers(compute)
+    current = current_hooks.get()
+    return compute() if current is None else current.host_numbers(compute)
 
 
-def commit_numbers(advance: Callable[[N], None], numbers: N) -> None:
-    """Call `advance`, which stores what the numbers of the next step depend on.
+def commit_numbers(commit: Callable[[Numbers], None], numbers: Numbers) -> None:
+    """Call `commit`, which stores what the numbers of the next step depend on.
 
     Args:
-        advance: Its argument are the numbers of this step.
+        commit: Its argument are the numbers of this step.
         numbers: What `host_numbers` has returned.
     """
-    (current_hooks.get() or _EAGER).commit_numbers(advance, numbers)
+    current = current_hooks.get()
+    if current is None:
+        commit(numbers)
+    else:
+        current.commit_numbers(commit, numbers)
 
 
 def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Array:
@@ -105,7 +107,8 @@ def host_branch(test: Callable[..., bool], *arrays: Array) -> bool:
         test: A function of arrays without side effects.
         *arrays: The arrays whose elements it reads.
     """
-    return (current_hooks.get() or _EAGER).host_branch(test, arrays)
+    current = current_hooks.get()
+    return test(*arrays) if current is None else current.host_branch(test, arrays)
 
 
 def host_check(check: Callable[..., None], *arrays: Array) -> None:
@@ -116,4 +119,8 @@ def host_check(check: Callable[..., None], *arrays: Array) -> None:
             name for its error.
         *arrays: The arrays whose elements it reads.
     """
-    (current_hooks.get() or _EAGER).host_check(check, arrays)
+    current = current_hooks.get()
+    if current is None:
+        check(*arrays)
+    else:
+        current.host_check(check, arrays)

@@ -17,6 +17,8 @@ from minispore.utils.checks import check_int, check_type
 
 __all__ = ["CrossEntropyLoss", "NLLLoss", "SoftmaxCrossEntropyWithLogits"]
 
+_NAMES = ("logits", "labels")
+
 
 class CrossEntropyLoss(LossBase):
     """Cross entropy: −log of the softmax probability of the true class.
@@ -72,11 +74,7 @@ class CrossEntropyLoss(LossBase):
 
     def _settings(self) -> ClassificationLossOptions:
         return ClassificationLossOptions(
-            ("logits", "labels"),
-            self.weight,
-            self.ignore_index,
-            self.reduction,
-            self.label_smoothing,
+            _NAMES, self.weight, self.ignore_index, self.reduction, self.label_smoothing
         )
 
 
@@ -176,7 +174,6 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
                 f"{'integers' if self.sparse else 'floats'}, but got {labels.dtype!r}."
             )
         if self.sparse:
-            names = ("logits", "labels")
-            options = ClassificationLossOptions(names, None, None, self.reduction, 0.0)
+            options = ClassificationLossOptions(_NAMES, None, None, self.reduction, 0.0)
             return from_logits(logits, labels, options)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))

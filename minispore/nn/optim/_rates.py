@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from minispore import nn
-from minispore.engine.array import to_host
+from minispore.engine.array import device_namespace, to_host
 from minispore.engine.dtypes import DType, float32
 from minispore.nn._schedule import LearningRateSchedule
 from minispore.nn.cell import Cell
@@ -103,3 +103,14 @@ def host_parameter(values: object, dtype: DType, name: str) -> Parameter:
 def scalar_value(x: Tensor) -> float:
     """Return the only element of `x`."""
     return float(to_host(x._data).item())
+
+
+def is_set(x: Tensor) -> bool:
+    """Return whether a tensor of equal numbers is not 0."""
+    on_host = to_host(x._data)
+    return on_host.size > 0 and bool(on_host.flat[0] != 0)
+
+
+def store(x: Tensor, value: float) -> None:
+    """Set all elements of `x`."""
+    device_namespace(x._data).copyto(x._data, value)

@@ -7,7 +7,7 @@ import numpy as np
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, Scalars
 from minispore.ops.parameter import ParameterTuple
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import hint_keywords
@@ -15,7 +15,7 @@ from minispore.utils.unsupported import hint_keywords
 __all__ = ["Adagrad"]
 
 
-class Adagrad(Optimizer):
+class Adagrad(InPlaceOptimizer):
     """Gradient descent with steps divided by the root of the sum of all squared gradients.
 
     With `s` this sum, which begins with `accum`, `w -= lr * g / √s` (Duchi et al., 2011). The
@@ -67,12 +67,17 @@ class Adagrad(Optimizer):
             float(np.finfo(s.dtype.numpy_dtype.name).smallest_subnormal) for s in self.accum
         ]
 
+    def _scalars(self) -> Scalars:
+        rows = zip(super()._scalars(), self._least, strict=True)
+        return [(*scalars, least) for scalars, least in rows]
+
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, s = arrays
+        rate, least = scalars
         if self.update_slots:
             s += xp.square(g, out=scratch)
         xp.multiply(g, rate, out=step)
-        step /= xp.sqrt(xp.add(s, self._least[i], out=scratch), out=scratch)
+        step /= xp.sqrt(xp.add(s, least, out=scratch), out=scratch)
         w -= step

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, update_average
 from minispore.ops.parameter import ParameterTuple
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import hint_keywords
@@ -13,7 +13,7 @@ from minispore.utils.unsupported import hint_keywords
 __all__ = ["Adadelta"]
 
 
-class Adadelta(Optimizer):
+class Adadelta(InPlaceOptimizer):
     """Gradient descent whose steps adapt to the sizes of gradients and of earlier steps.
 
     With `s` and `d` the exponential moving averages of the squared gradient and the squared step,
@@ -64,9 +64,10 @@ class Adadelta(Optimizer):
         self.accum_update: ParameterTuple = self._new_state("accum_update")
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, s, d = arrays
+        (rate,) = scalars
 
         def root(average: Array) -> Array:
             return xp.sqrt(xp.add(average, self.epsilon, out=scratch), out=scratch)

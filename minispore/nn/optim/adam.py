@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import inf, sqrt
-from typing import ClassVar
 
 import numpy as np
 
@@ -10,8 +9,8 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.engine.dtypes import float32
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim._rates import host_parameter
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
+from minispore.nn.optim._rates import host_parameter, scalar_value, store
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, Scalars, update_average
 from minispore.ops.parameter import Parameter, ParameterTuple
 from minispore.utils.checks import caller, check_bool, check_type
 from minispore.utils.unsupported import hint_keywords
@@ -19,7 +18,7 @@ from minispore.utils.unsupported import hint_keywords
 __all__ = ["Adam", "AdamWeightDecay"]
 
 
-class Adam(Optimizer):
+class Adam(InPlaceOptimizer):
     """Adaptive moment estimation (Kingma and Ba, 2015).
 
     With `m` and `v` the exponential moving averages of the gradient and of its square,
@@ -94,17 +93,17 @@ class Adam(Optimizer):
         self.moment2: ParameterTuple = self._new_state("moment2")
         self.vhat: ParameterTuple = self._new_state("vhat") if use_amsgrad else ParameterTuple(())
 
-    def _powers(self) -> Sequence[tuple[Parameter, float]]:
-        return (self.beta1_power, self.beta1), (self.beta2_power, self.beta2)
-
-    def _rate_factor(self, powers: Sequence[float]) -> float:
-        beta1_power, beta2_power = powers
-        return sqrt(1 - beta2_power) / (1 - beta1_power)
+    def _scalars(self) -> Scalars:
+        power1 = next_power(self.beta1_power, self.beta1)
+        power2 = next_power(self.beta2_power, self.beta2)
+        factor = sqrt(1 - power2) / (1 - power1)
+        return [(decay, rate * factor, power1, power2) for decay, rate in super()._scalars()]
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, m, v, *v_max = arrays
+        rate, _, _ = scalars
         update_average(xp, v, xp.square(g, out=scratch), self.beta2, scratch)
         m *= self.beta1
         m += xp.multiply(g, 1 - self.beta1, out=step)
@@ -120,8 +119,14 @@ class Adam(Optimizer):
         step /= root
         w -= step
 
+    def _commit(self, scalars: Scalars) -> None:
+        super()._commit(scalars)
+        _, _, power1, power2 = scalars[0]
+        store(self.beta1_power, power1)
+        store(self.beta2_power, power2)
 
-class AdamWeightDecay(Optimizer):
+
+class AdamWeightDecay(InPlaceOptimizer):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019), without bias correction.
 
     With `m` and `v` the exponential moving averages of the gradient and of its square,
@@ -152,8 +157,6 @@ class AdamWeightDecay(Optimizer):
     Source: MindSpore's `mindspore.nn.AdamWeightDecay`.
     """
 
-    _decouples_decay: ClassVar[bool] = True
-
     @hint_keywords
     def __init__(
         self,
@@ -172,10 +175,17 @@ class AdamWeightDecay(Optimizer):
         self.moments1: ParameterTuple = self._new_state("adam_m")
         self.moments2: ParameterTuple = self._new_state("adam_v")
 
+    def _scalars(self) -> Scalars:
+        # The weights decay apart from their gradients.
+        return [(0.0, rate, decay, 1 - rate * decay) for decay, rate in super()._scalars()]
+
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, m, v = arrays
+        rate, decay, shrinkage = scalars
+        if decay:
+            w *= shrinkage
         update_average(xp, v, xp.square(g, out=scratch), self.beta2, scratch)
         update_average(xp, m, g, self.beta1, scratch)
         root = xp.sqrt(v, out=scratch)
@@ -183,6 +193,11 @@ class AdamWeightDecay(Optimizer):
         xp.multiply(m, rate, out=step)
         step /= root
         w -= step
+
+
+def next_power(power: Parameter, beta: float) -> float:
+    """Return a power of a decay rate in the coming step, rounded to float32 as it is stored."""
+    return float(np.float32(scalar_value(power) * beta))
 
 
 def check_betas(beta1: float, beta2: float, eps: float) -> None:

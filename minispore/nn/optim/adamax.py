@@ -8,16 +8,16 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.engine.dtypes import float32
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim._rates import host_parameter
-from minispore.nn.optim.adam import check_betas
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
+from minispore.nn.optim._rates import host_parameter, store
+from minispore.nn.optim.adam import check_betas, next_power
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, Scalars, update_average
 from minispore.ops.parameter import Parameter, ParameterTuple
 from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["AdaMax"]
 
 
-class AdaMax(Optimizer):
+class AdaMax(InPlaceOptimizer):
     """Adam with the maximum of past gradients in place of their mean square.
 
     With `m` the exponential moving average of the gradient and `u = max(β₂ * u, |g|)`,
@@ -72,17 +72,16 @@ class AdaMax(Optimizer):
         self.moment1: ParameterTuple = self._new_state("moment1")
         self.moment2: ParameterTuple = self._new_state("moment2")
 
-    def _powers(self) -> Sequence[tuple[Parameter, float]]:
-        return ((self.beta1_power, self.beta1),)
-
-    def _rate_factor(self, powers: Sequence[float]) -> float:
-        (beta1_power,) = powers
-        return 1 / (1 - beta1_power)
+    def _scalars(self) -> Scalars:
+        power = next_power(self.beta1_power, self.beta1)
+        factor = 1 / (1 - power)
+        return [(decay, rate * factor, power) for decay, rate in super()._scalars()]
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, m, u = arrays
+        rate, _ = scalars
         update_average(xp, m, g, self.beta1, scratch)
         u *= self.beta2
         xp.maximum(u, g, out=u)
@@ -90,3 +89,7 @@ class AdaMax(Optimizer):
         xp.multiply(m, rate, out=step)
         step /= xp.add(u, self.eps, out=scratch)
         w -= step
+
+    def _commit(self, scalars: Scalars) -> None:
+        super()._commit(scalars)
+        store(self.beta1_power, scalars[0][-1])

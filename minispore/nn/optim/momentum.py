@@ -6,8 +6,8 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.engine.dtypes import float32
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim._rates import host_parameter
-from minispore.nn.optim.optimizer import LearningRate, Optimizer
+from minispore.nn.optim._rates import host_parameter, scalar_value
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, Scalars
 from minispore.ops.parameter import Parameter, ParameterTuple
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import hint_keywords
@@ -15,7 +15,7 @@ from minispore.utils.unsupported import hint_keywords
 __all__ = ["Momentum"]
 
 
-class Momentum(Optimizer):
+class Momentum(InPlaceOptimizer):
     """Gradient descent with momentum: `v = momentum * v + g`, `w -= lr * v`.
 
     With `use_nesterov` the update is `w -= lr * (g + momentum * v)` (Sutskever et al., 2013).
@@ -64,14 +64,15 @@ class Momentum(Optimizer):
         self._initial_arguments["momentum"] = momentum
         self.moments: ParameterTuple = self._new_state("moments")
 
-    def _momentum_parameter(self) -> Parameter:
-        return self.momentum
+    def _scalars(self) -> Scalars:
+        momentum = scalar_value(self.momentum)
+        return [(*scalars, momentum) for scalars in super()._scalars()]
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, v = arrays
-        momentum = self._momentum
+        rate, momentum = scalars
         v *= momentum
         v += g
         direction = v

@@ -1,8 +1,8 @@
 """The base class of optimizers: learning rates, weight decay, step count, in-place updates."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf, prod
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from minispore.engine.array import (
     device_namespace,
     host_numbers,
     is_host,
-    to_host,
 )
 from minispore.engine.dispatch import half_to_float32
 from minispore.engine.dtypes import float16, float32, int32
@@ -40,6 +39,8 @@ __all__ = ["Optimizer"]
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
 Hyperparameter: TypeAlias = Parameter | Cell | float
+# The numbers of a step: for each parameter those with which its arrays are updated.
+Scalars: TypeAlias = list[tuple[float, ...]]
 # Elements of a tile: 1 MiB of float32. Smaller tiles were measured to be slower: the cost of more
 # calls exceeds the gain from a closer cache.
 TILE = 1 << 18
@@ -56,11 +57,14 @@ class DonatedGradients(tuple[Tensor, ...]):
     __slots__ = ()
 
 
+def _construct_not_defined(*hyper_params: object) -> tuple[bool, ...]:
+    raise NotImplementedError("A subclass of 'Optimizer' must define 'construct'.")
+
+
 class Optimizer(Cell):
     """Base class of optimizers: called with the gradients, it updates the parameters in place.
 
-    A subclass defines `_update`, the formula for one array, or `construct`, which updates all
-    parameters.
+    A subclass defines `construct`, which updates all parameters.
 
     Args:
         learning_rate: A number; a list or a Tensor of one number for each step; or a schedule.
@@ -96,6 +100,7 @@ class Optimizer(Cell):
 
     parameters: ParameterTuple
     learning_rate: Parameter | ParameterTuple | Cell
+    construct: Callable[..., tuple[bool, ...]] = _construct_not_defined
 
     def __init__(
         self,
@@ -141,57 +146,6 @@ class Optimizer(Cell):
         }
         self._rates = rates
         self._decays: list[Hyperparameter] = list(decays)
-        # State arrays of the shapes of the parameters, which a subclass adds by `_new_state`.
-        self._states: list[ParameterTuple] = []
-        self._tiles = Tiles()
-        self._done = (True,) * len(options)
-        if type(self) is Optimizer:
-            # In place of the method: a call without gradients is the same error, as in MindSpore.
-            object.__setattr__(self, "construct", _update_not_defined)
-
-    def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
-        """Update all parameters once.
-
-        Args:
-            gradients: The gradients of `parameters`, in their order, with their shapes and dtypes.
-
-        Returns:
-            True for each parameter.
-
-        Raises:
-            TypeError: `gradients` is not a tuple or list of Tensors, or a dtype differs.
-            ValueError: The number of gradients or a shape differs, or a learning rate or weight
-                decay is negative, infinite or NaN. No parameter is updated.
-            RuntimeError: The list of learning rates has no value for this step.
-        """
-        self._check_gradients(gradients)
-        donated = isinstance(gradients, DonatedGradients)
-        numbers = self._tiles.numbers = host_numbers(self._numbers)
-        rates, decays, shrinkage, *_ = numbers
-        for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
-            data = writable(parameter)
-            xp = device_namespace(data)
-            arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
-            if data.dtype == _HALF:
-                # Like the state, in float32: squares of gradients are 0 in float16.
-                arrays[:2] = [xp.astype(x, float32.numpy_dtype) for x in arrays[:2]]
-            wide = arrays[0]
-            if data.ndim == 0:
-                arrays = [xp.reshape(x, (1,)) for x in arrays]
-            for rows, buffer, scratch in self._tiles.tiles_for(arrays[0]):
-                w, g, *state = arrays if rows is None else [x[rows] for x in arrays]
-                step = g if donated else buffer
-                if self.loss_scale != 1:
-                    g = xp.multiply(g, 1 / self.loss_scale, out=step)
-                if decays[i] and self._decouples_decay:
-                    w *= shrinkage[i]
-                elif decays[i]:
-                    g = xp.add(g, xp.multiply(w, decays[i], out=scratch), out=step)
-                self._update(xp, i, (w, g, step, scratch, *state), rates[i])
-            if wide is not data:
-                xp.copyto(data, wide)
-        commit_numbers(self._advance, numbers)
-        return self._done
 
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
         """Return the learning rate of the next step, one for each parameter if groups differ."""
@@ -228,92 +182,118 @@ class Optimizer(Cell):
             f"For 'get_lr_parameter', '{param.name}' is not updated by this {self.cls_name}."
         )
 
-    # For subclasses.
-
-    _transient = ("_tiles",)
-    # The other attributes are read by `_numbers` and `_advance`, which run in each step.
+    # The other attributes are read by `_scalars` and `_commit`, which run in each step.
     _captured = frozenset({"parameters", "_states"})
     _not_compared = ("parameters", "_initial_arguments", "_rates", "_decays", "_states", "_done")
 
-    # Whether weights are multiplied by 1 - learning rate * decay, in place of the decay's addition
-    # to the gradients.
-    _decouples_decay: ClassVar[bool] = False
+    def _current_values(self, sources: Sequence[Hyperparameter], name: str) -> list[float]:
+        values: dict[int, float] = {}
+        for source in sources:
+            # Once for all parameters of a group.
+            if id(source) not in values:
+                value = source(self.global_step) if isinstance(source, Cell) else source
+                number = scalar_value(value) if isinstance(value, Tensor) else value
+                if not 0 <= number < inf:
+                    raise ValueError(
+                        f"For '{self.cls_name}', the {name} must be a finite number of at least 0, "
+                        f"but in step {scalar_value(self.global_step):.0f} it is {number}."
+                    )
+                values[id(source)] = number
+        return [values[id(source)] for source in sources]
 
-    @property
-    def _momentum(self) -> float:
-        """The factor of the momentum in the present step."""
-        return self._tiles.numbers.momentum
 
-    @property
-    def _is_first_step(self) -> Sequence[bool]:
-        """Whether the present step is the first of each parameter."""
-        return self._tiles.numbers.is_first_step
+class InPlaceOptimizer(Optimizer):
+    """Base class of optimizers that update one parameter after another, in place.
 
-    def _numbers(self) -> "StepNumbers":
-        """Return the numbers of the coming step, without side effects.
+    A subclass defines `_update`, the formula. If its numbers are more than the learning rate, it
+    overrides `_scalars`; and `_commit`, if they depend on the steps before.
 
-        All numbers that change from step to step are computed here: `_update` must not compute with
-        them, since a captured step computes the arrays only.
+    Args:
+        learning_rate: As of `Optimizer`.
+        parameters: As of `Optimizer`.
+        weight_decay: As of `Optimizer`.
+        loss_scale: As of `Optimizer`.
+    """
+
+    _transient = ("_tiles",)
+
+    def __init__(
+        self,
+        learning_rate: LearningRate,
+        parameters: Parameters,
+        weight_decay: float | Cell = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, parameters, weight_decay, loss_scale)
+        # State arrays of the shapes of the parameters, which a subclass adds by `_new_state`.
+        self._states: list[ParameterTuple] = []
+        self._tiles = Tiles()
+        self._done = (True,) * len(self.parameters)
+
+    def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
+        """Update all parameters once.
+
+        Args:
+            gradients: The gradients of `parameters`, in their order, with their shapes and dtypes.
+
+        Returns:
+            True for each parameter.
+
+        Raises:
+            TypeError: `gradients` is not a tuple or list of Tensors, or a dtype differs.
+            ValueError: The number of gradients or a shape differs, or a learning rate or weight
+                decay is negative, infinite or NaN. No parameter is updated.
+            RuntimeError: The list of learning rates has no value for this step.
+        """
+        self._check_gradients(gradients)
+        donated = isinstance(gradients, DonatedGradients)
+        scalars = host_numbers(self._scalars)
+        for i, (parameter, gradient, (decay, *own)) in enumerate(
+            zip(self.parameters, gradients, scalars, strict=True)
+        ):
+            data = writable(parameter)
+            xp = device_namespace(data)
+            arrays = [data, gradient._data, *[state[i]._data for state in self._states]]
+            for rows, buffer, scratch in self._tiles.of(arrays):
+                w, g, *state = rows
+                step = g if donated else buffer
+                if self.loss_scale != 1:
+                    g = xp.multiply(g, 1 / self.loss_scale, out=step)
+                if decay:
+                    g = xp.add(g, xp.multiply(w, decay, out=scratch), out=step)
+                self._update(xp, (w, g, step, scratch, *state), own)
+        commit_numbers(self._commit, scalars)
+        return self._done
+
+    def _scalars(self) -> Scalars:
+        """Return the numbers of the coming step for each parameter, without side effects.
+
+        The first is the factor of the weights in their gradients, the others those of `_update`,
+        of which the first is the learning rate. All numbers that change from step to step are
+        computed here: `_update` must not compute with them, since a captured step computes the
+        arrays only.
         """
         rates = self._current_values(self._rates, "learning rate")
-        decays = self._current_values(self._decays, "weight decay")
-        shrinkage = rates
-        if self._decouples_decay:
-            shrinkage = [1 - rate * decay for rate, decay in zip(rates, decays, strict=True)]
-        momentum_parameter, powers = self._momentum_parameter(), self._powers()
-        momentum: float = 0.0
-        is_first_step: Sequence[bool] = ()
-        if momentum_parameter is not None and (momentum := scalar_value(momentum_parameter)):
-            is_first_step = [_is_set(flag._data) for flag in self._first_step_flags()]
-        next_powers: Sequence[float] = ()
-        if powers:
-            # Rounded to float32, in which they are stored.
-            next_powers = [float(np.float32(scalar_value(power) * beta)) for power, beta in powers]
-            factor = self._rate_factor(next_powers)
-            rates = [rate * factor for rate in rates]
-        return StepNumbers(rates, decays, shrinkage, momentum, is_first_step, next_powers)
-
-    def _momentum_parameter(self) -> Parameter | None:
-        """Return the parameter that holds the momentum, if there is momentum."""
-        return None
-
-    def _first_step_flags(self) -> Sequence[Parameter]:
-        """Return a parameter of ones for each of `parameters`, which the first step sets to 0."""
-        return ()
-
-    def _powers(self) -> Sequence[tuple[Parameter, float]]:
-        """Return the powers of decay rates that are parameters, each with its decay rate."""
-        return ()
-
-    def _rate_factor(self, powers: Sequence[float]) -> float:
-        """Return a factor of the learning rates, a function of the present `_powers`."""
-        return 1.0
-
-    def _advance(self, numbers: "StepNumbers") -> None:
-        """Store what the numbers of the next step depend on, after the parameters are updated."""
-        if numbers.powers:
-            for (power, _), value in zip(self._powers(), numbers.powers, strict=True):
-                device_namespace(power._data).copyto(power._data, value)
-        if any(numbers.is_first_step):
-            for flag in self._first_step_flags():
-                device_namespace(flag._data).copyto(flag._data, 0.0)
-        step = self.global_step._data
-        step += 1
+        return list(zip(self._current_values(self._decays, "weight decay"), rates, strict=True))
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         """Update a parameter in place, or a tile of its rows.
 
         Args:
             xp: The library of the arrays.
-            i: The index of the parameter.
             arrays: The parameter; its gradient, with loss scale and weight decay applied; two
                 arrays for intermediate results, the first of which may be the gradient's memory;
                 and the parameter's arrays made by `_new_state`.
-            rate: The learning rate, multiplied by `_rate_factor`.
+            scalars: The parameter's numbers of `_scalars`, without the first.
         """
-        return _update_not_defined(self)
+        raise NotImplementedError
+
+    def _commit(self, scalars: Scalars) -> None:
+        """Store what the numbers of the next step depend on, after the parameters are updated."""
+        step = self.global_step._data
+        step += 1
 
     def _new_state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
         """Return new state: for each of `parameters` one of its shape, with equal elements.
@@ -328,23 +308,6 @@ class Optimizer(Cell):
         )
         self._states.append(state)
         return state
-
-    def _current_values(self, sources: Sequence[Hyperparameter], name: str) -> list[float]:
-        values: dict[int, float] = {}
-        for source in sources:
-            # Once for all parameters of a group.
-            if (key := id(source)) not in values:
-                value = values[key] = self._current_value(source)
-                if not 0 <= value < inf:
-                    raise ValueError(
-                        f"For '{self.cls_name}', the {name} must be a finite number of at least 0, "
-                        f"but in step {scalar_value(self.global_step):.0f} it is {value}."
-                    )
-        return [values[id(source)] for source in sources]
-
-    def _current_value(self, source: Hyperparameter) -> float:
-        value = source(self.global_step) if isinstance(source, Cell) else source
-        return scalar_value(value) if isinstance(value, Tensor) else value
 
     def _check_gradients(self, gradients: object) -> None:
         if not is_sequence(gradients):
@@ -376,30 +339,6 @@ class Optimizer(Cell):
                 )
 
 
-def _update_not_defined(*_: object) -> None:
-    raise NotImplementedError("A subclass of 'Optimizer' must define '_update' or 'construct'.")
-
-
-class StepNumbers(NamedTuple):
-    """The numbers of one step.
-
-    Attributes:
-        rates: The learning rate of each parameter, and further factors of the step.
-        decays: The weight decay of each parameter.
-        shrinkage: The factor of each weight, if weights decay apart from their gradients.
-        momentum: The factor of the momentum.
-        is_first_step: Whether the step is the first of each parameter.
-        powers: The powers of decay rates, to be stored after the step.
-    """
-
-    rates: Sequence[float]
-    decays: Sequence[float]
-    shrinkage: Sequence[float]
-    momentum: float = 0.0
-    is_first_step: Sequence[bool] = ()
-    powers: Sequence[float] = ()
-
-
 class Tile(NamedTuple):
     """Some rows of an array (None for all), and two scratch arrays of their shape."""
 
@@ -413,13 +352,9 @@ class Tiles:
 
     An update needs memory for intermediate results. A tile needs little: the same scratch arrays
     serve all parameters, and no memory is allocated in a step.
-
-    Attributes:
-        numbers: The numbers of the present step.
     """
 
     def __init__(self) -> None:
-        self.numbers: StepNumbers = StepNumbers((), (), ())
         self._plans: dict[tuple[Shape, object], list[Tile]] = {}
         self._scratch: dict[object, Array] = {}
 
@@ -427,12 +362,30 @@ class Tiles:
         # Copies allocate their own scratch memory.
         return Tiles, ()
 
+    def of(self, arrays: list[Array]) -> Iterator[tuple[list[Array], Array, Array]]:
+        """Yield rows of arrays, and two scratch arrays of their shape, until all are updated.
+
+        A number is a row. The first two arrays are in float32 if they are float16, like the others:
+        squares of gradients are 0 in float16.
+        """
+        data = arrays[0]
+        if data.dtype == _HALF:
+            xp = device_namespace(data)
+            arrays[:2] = [xp.astype(x, float32.numpy_dtype) for x in arrays[:2]]
+            yield from self.of(arrays)
+            xp.copyto(data, arrays[0])
+            return
+        if data.ndim == 0:
+            xp = device_namespace(data)
+            arrays = [xp.reshape(x, (1,)) for x in arrays]
+        for rows, step, scratch in self.tiles_for(arrays[0]):
+            yield arrays if rows is None else [x[rows] for x in arrays], step, scratch
+
     def tiles_for(self, x: Array) -> list[Tile]:
         """Return the tiles of `x`, which must have at least one axis."""
-        key = x.shape, x.dtype
-        plan = self._plans.get(key)
+        plan = self._plans.get((x.shape, x.dtype))
         if plan is None:
-            plan = self._plans[key] = list(self._plan(x))
+            plan = self._plans[x.shape, x.dtype] = list(self._plan(x))
         return plan
 
     def _plan(self, x: Array) -> Iterator[Tile]:
@@ -467,9 +420,3 @@ def update_average(
     """
     mean *= decay_rate
     mean += xp.multiply(values, 1 - decay_rate, out=scratch)
-
-
-def _is_set(flag: Array) -> bool:
-    """Return whether an array of equal numbers is not 0."""
-    on_host = to_host(flag)
-    return on_host.size > 0 and bool(on_host.flat[0] != 0)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, update_average
 from minispore.ops.parameter import ParameterTuple
 from minispore.utils.checks import check_bool, check_number, check_positive, check_type
 from minispore.utils.unsupported import hint_keywords
@@ -13,7 +13,7 @@ from minispore.utils.unsupported import hint_keywords
 __all__ = ["RMSProp"]
 
 
-class RMSProp(Optimizer):
+class RMSProp(InPlaceOptimizer):
     """Gradient descent with steps divided by the root mean square of the gradients (Hinton, 2012).
 
     With `s` the exponential moving average of the squared gradient, which begins with 1,
@@ -77,9 +77,10 @@ class RMSProp(Optimizer):
         self.moment: ParameterTuple = self._new_state("moment")
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, *g_mean, s, m = arrays
+        (rate,) = scalars
         update_average(xp, s, xp.square(g, out=scratch), self.decay, scratch)
         variance = s
         for mean in g_mean:

@@ -8,8 +8,8 @@ from minispore.engine.array import Array, DeviceNamespace
 from minispore.engine.dtypes import float32
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim._rates import host_parameter
-from minispore.nn.optim.optimizer import LearningRate, Optimizer
+from minispore.nn.optim._rates import host_parameter, is_set, scalar_value, store
+from minispore.nn.optim.optimizer import InPlaceOptimizer, LearningRate, Scalars
 from minispore.ops.parameter import Parameter, ParameterTuple
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import hint_keywords
@@ -17,7 +17,7 @@ from minispore.utils.unsupported import hint_keywords
 __all__ = ["SGD"]
 
 
-class SGD(Optimizer):
+class SGD(InPlaceOptimizer):
     """Stochastic gradient descent: `w -= lr * g`, with momentum `w -= lr * v`.
 
     `v` is the gradient in the first step, then `momentum * v + (1 - dampening) * g`. With
@@ -86,20 +86,23 @@ class SGD(Optimizer):
             for parameter in self.parameters
         )
 
-    def _momentum_parameter(self) -> Parameter:
-        return self.momentum
-
-    def _first_step_flags(self) -> ParameterTuple:
-        return self.stat
+    def _scalars(self) -> Scalars:
+        momentum, rows = scalar_value(self.momentum), super()._scalars()
+        if not momentum:
+            return [(decay, rate, 0.0, False) for decay, rate in rows]
+        return [
+            (decay, rate, momentum, is_set(stat))
+            for (decay, rate), stat in zip(rows, self.stat, strict=True)
+        ]
 
     def _update(
-        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+        self, xp: DeviceNamespace[Array], arrays: Sequence[Array], scalars: Sequence[float]
     ) -> None:
         w, g, step, scratch, v = arrays
-        momentum = self._momentum
+        rate, momentum, is_first_step = scalars
         direction = g
         if momentum:
-            if self._is_first_step[i]:
+            if is_first_step:
                 xp.copyto(v, g)
             else:
                 v *= momentum
@@ -109,3 +112,10 @@ class SGD(Optimizer):
                 direction = xp.multiply(v, momentum, out=scratch)
                 direction += g
         w -= xp.multiply(direction, rate, out=step)
+
+    def _commit(self, scalars: Scalars) -> None:
+        super()._commit(scalars)
+        _, _, momentum, _ = scalars[0]
+        if momentum and any(is_first_step for _, _, _, is_first_step in scalars):
+            for stat in self.stat:
+                store(stat, 0.0)

@@ -7,22 +7,22 @@ from operator import itemgetter
 from minispore.train.callback._checkpoint import (
     can_replace,
     check_prefix,
+    check_run_prefix,
     make_folder,
     next_run_suffix,
-    saved_run_prefix,
 )
 from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.protocol.state_fields import read_dict_field
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["BestCheckpoint"]
 
 
-class BestCheckpoint(Callback):
+class BestCheckpoint(Callback, StatefulMixin):
     """Keep the checkpoints of the epochs with the best values of a monitored metric.
 
     At the end of an epoch with an evaluation, the network and the state of its optimizer are saved
@@ -69,6 +69,8 @@ class BestCheckpoint(Callback):
     """
 
     chief_only = True
+    _prefix = StateField(str)
+    _values = StateField(dict[str, float])  # by path, the best first
 
     def __init__(
         self,
@@ -86,7 +88,6 @@ class BestCheckpoint(Callback):
         self._format = format
         self._base_prefix = self._prefix = check_prefix(prefix)
         self._directory = make_folder("." if directory is None else directory)
-        self._values: dict[str, float] = {}  # by path, the best first
         self._retained = RetainedFiles()
 
     @property
@@ -133,7 +134,7 @@ class BestCheckpoint(Callback):
         """Return the prefix of the run and the retained files with their values."""
         # Relative paths, so that the folder can be moved.
         values = {os.path.relpath(p, self._directory): value for p, value in self._values.items()}
-        return {"prefix": self._prefix, "values": values}
+        return super().state_dict() | {"values": values}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state; warn of files that no longer exist, and ignore them.
@@ -142,9 +143,9 @@ class BestCheckpoint(Callback):
             ValueError: An entry is missing or has the wrong type, or the prefix is another. The
                 callback is unchanged then.
         """
-        values = read_dict_field(state, "values", float)
-        self._prefix = saved_run_prefix(state, self._base_prefix)
-        self._retain({os.path.join(self._directory, p): value for p, value in values.items()})
+        check_run_prefix(state, self._base_prefix)
+        super().load_state_dict(state)
+        self._retain({os.path.join(self._directory, p): v for p, v in self._values.items()})
 
     def _retain(self, values: Mapping[str, float]) -> None:
         """Retain the files in `values` that exist."""

@@ -25,7 +25,7 @@ from minispore.train.protocol.callback import (
     SaveReason,
 )
 from minispore.train.protocol.outputs import has_finite_weights
-from minispore.train.protocol.state_fields import read_field, read_list_field
+from minispore.train.protocol.state_fields import StateField, StatefulMixin, read_field
 from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import caller, check_bool, check_int, check_type, is_list
@@ -196,7 +196,7 @@ def _append_dict(append_info: object) -> dict[str, object] | None:
     return values or None
 
 
-class ModelCheckpoint(Callback):
+class ModelCheckpoint(Callback, StatefulMixin):
     """Save the trained network and the state of its optimizer according to a `CheckpointConfig`.
 
     The files are named `prefix-epoch_step.ckpt`, where steps are counted within the epoch. When
@@ -250,7 +250,13 @@ class ModelCheckpoint(Callback):
     """
 
     chief_only = True
-    _last_kept: str
+    _run_prefix = StateField(str, key="prefix")
+    _kept_files = StateField(list[str], key="files")
+    _latest = StateField(str)
+    _provisional = StateField(str)
+    _last_kept: StateField[str] = StateField(str)
+    _saved_step = StateField(int)
+    _since_saved = StateField(float)
     _last_kept_time: float | None
     _resumed: bool
 
@@ -349,15 +355,14 @@ class ModelCheckpoint(Callback):
         kept_time, now = self._last_kept_time, time.monotonic()
         config = self._config
         counts_time = config.save_checkpoint_seconds or config.keep_checkpoint_per_n_minutes
-        return {
-            "prefix": self._prefix if isinstance(self._prefix, str) else "",
-            "files": [self._relative_path(path) for path in self._files],
+        self._run_prefix = self._prefix if isinstance(self._prefix, str) else ""
+        self._kept_files = [self._relative_path(path) for path in self._files]
+        # 0 if the policy counts only steps, so that the training state is deterministic.
+        self._since_saved = now - self._saved_time if counts_time else 0.0
+        return super().state_dict() | {
             "latest": self._relative_path(self._latest),
             "provisional": self._relative_path(self._provisional),
             "last_kept": self._relative_path(self._last_kept),
-            "saved_step": self._saved_step,
-            # 0 if the policy counts only steps, so that the training state is deterministic.
-            "since_saved": now - self._saved_time if counts_time else 0.0,
             "since_kept": None if kept_time is None else now - kept_time,
         }
 
@@ -367,23 +372,21 @@ class ModelCheckpoint(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type, or the prefix is another.
         """
-        files = read_list_field(state, "files", str)
-        paths = [
-            self._absolute_path(read_field(state, key, str))
-            for key in ("latest", "provisional", "last_kept")
-        ]
-        saved_step = read_field(state, "saved_step", int)
-        since_saved = read_field(state, "since_saved", float)
         was_kept = state.get("since_kept") is not None
         since_kept = read_field(state, "since_kept", float) if was_kept else None
         if isinstance(self._base_prefix, str):
-            self._prefix = saved_run_prefix(state, self._base_prefix)
+            check_run_prefix(state, self._base_prefix)
+        super().load_state_dict(state)
+        if isinstance(self._base_prefix, str):
+            self._prefix = self._run_prefix
         now = time.monotonic()
-        self._saved_step, self._saved_time = saved_step, now - since_saved
+        self._saved_time = now - self._since_saved
         self._last_kept_time = None if since_kept is None else now - since_kept
-        self._latest, self._provisional, self._last_kept = paths
+        self._latest = self._absolute_path(self._latest)
+        self._provisional = self._absolute_path(self._provisional)
+        self._last_kept = self._absolute_path(self._last_kept)
         self._files.release()
-        self._files = RetainedFiles(map(self._absolute_path, files))
+        self._files = RetainedFiles(map(self._absolute_path, self._kept_files))
         self._resumed = not self._config.training_state
 
     def _reset(self) -> None:
@@ -391,7 +394,8 @@ class ModelCheckpoint(Callback):
         self._graph_written = False
         self._saved_step = 0
         self._saved_time = time.monotonic()
-        self._last_kept, self._last_kept_time = "", None
+        self._last_kept = ""
+        self._last_kept_time = None
         self._provisional = ""  # with time retention: the file that the next one replaces
         self._temporary = ""  # the file that was saved only because the run was stopped
         self._obsolete = RetainedFiles()  # temporary files to remove at the next save
@@ -466,7 +470,8 @@ class ModelCheckpoint(Callback):
         if self._provisional in self._files:
             self._files.remove(self._provisional)
         if self._last_kept_time is None or self._saved_time - self._last_kept_time >= seconds:
-            self._last_kept, self._last_kept_time = path, self._saved_time
+            self._last_kept = path
+            self._last_kept_time = self._saved_time
             self._provisional = ""
         else:
             self._provisional = path
@@ -585,13 +590,8 @@ def next_run_suffix(directory: str, prefix: str) -> str:
     return f"_{max(runs) + 1}" if runs else ""
 
 
-def saved_run_prefix(state: Mapping[str, object], prefix: str) -> str:
-    """Return the prefix, with its suffix, of the run that a state belongs to.
-
-    Raises:
-        ValueError: The state's "prefix" is not `prefix` with an optional suffix.
-    """
+def check_run_prefix(state: Mapping[str, object], prefix: str) -> None:
+    """Raise ValueError if the state's "prefix" is not `prefix` with an optional suffix."""
     saved = read_field(state, "prefix", str)
     if not re.fullmatch(re.escape(prefix) + r"(_\d+)?", saved):
         raise ValueError(f"For '{caller()}', the state's 'prefix' {saved!r} is not {prefix!r}.")
-    return saved

@@ -9,7 +9,7 @@ from typing import Final
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
-from minispore.train.protocol.state_fields import StateField, StatefulMixin, read_field
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.atomic import append_line, atomic_write
 from minispore.utils.checks import check_int, check_type
 
@@ -18,7 +18,7 @@ __all__ = ["CSVLogger"]
 _COLUMNS: Final = ("epoch", "step", "net_output")
 
 
-class CSVLogger(StatefulMixin, Callback):
+class CSVLogger(Callback, StatefulMixin):
     """Write the loss and the metrics of a run to a CSV file, one row for each epoch.
 
     The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row
@@ -62,6 +62,7 @@ class CSVLogger(StatefulMixin, Callback):
     """
 
     chief_only = True
+    _table = StateField(str)
     _total_loss = StateField(float)
     _steps = StateField(int)
 
@@ -103,7 +104,8 @@ class CSVLogger(StatefulMixin, Callback):
 
     def state_dict(self) -> dict[str, object]:
         """Return the rows as text, and the sum and the number of the losses since the last one."""
-        return {"table": self._lines(self.rows, header=True), **super().state_dict()}
+        self._table = self._lines(self.rows, header=True)
+        return super().state_dict()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned, and write the table.
@@ -111,9 +113,8 @@ class CSVLogger(StatefulMixin, Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        text = read_field(state, "table", str)
         super().load_state_dict(state)
-        rows = csv.DictReader(StringIO(text, newline=""))
+        rows = csv.DictReader(StringIO(self._table, newline=""))
         self.rows = [{name: _value(cell) for name, cell in row.items() if cell} for row in rows]
         self._columns = list(rows.fieldnames or _COLUMNS)
         self._write()

@@ -10,7 +10,7 @@ __all__ = ["EarlyStopping"]
 
 
 @check_arguments
-class EarlyStopping(StatefulMixin, Callback):
+class EarlyStopping(Callback, StatefulMixin):
     """Stop training when a monitored metric has not improved for some epochs.
 
     Epochs without an evaluation are not counted. The best value is reset when a run begins.

@@ -18,7 +18,7 @@ __all__ = ["FlopsUtilizationCollector"]
 
 
 @check_arguments
-class FlopsUtilizationCollector(StatefulMixin, Callback):
+class FlopsUtilizationCollector(Callback, StatefulMixin):
     """Print the floating-point operations of a step and their ratio to the peak of the device.
 
     The matrix products of a step are counted when they are computed, in the forward pass, the

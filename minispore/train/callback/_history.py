@@ -6,13 +6,13 @@ from typing import Any
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output, shortest_float
-from minispore.train.protocol.state_fields import read_dict_field, read_list_field
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.curves import plot_curves
 
 __all__ = ["History"]
 
 
-class History(Callback):
+class History(Callback, StatefulMixin):
     """Store the output of the network, which is the loss, and the metrics of each epoch.
 
     If the network has several outputs, the first is stored; if that has several elements, their
@@ -40,10 +40,12 @@ class History(Callback):
     Source: MindSpore's `mindspore.train.History`.
     """
 
+    _epochs = StateField(list[int], key="epoch")
+    # Any: a metric returns a number, an array, or what its author wants.
+    history = StateField(dict[str, list[Any]])
+
     def __init__(self) -> None:
         super().__init__()
-        # Any: a metric returns a number, an array, or what its author wants.
-        self.history: dict[str, list[Any]] = {}
         self.epoch: dict[str, list[int]] | None = None
 
     def __repr__(self) -> str:
@@ -82,8 +84,9 @@ class History(Callback):
 
     def state_dict(self) -> dict[str, object]:
         """Return copies of all lists."""
-        history: dict[str, object] = {name: list(values) for name, values in self.history.items()}
-        return {"epoch": list(self.epoch["epoch"]) if self.epoch else [], "history": history}
+        self._epochs = self.epoch["epoch"] if self.epoch else []
+        history = {name: list(values) for name, values in self.history.items()}
+        return super().state_dict() | {"history": history}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned.
@@ -91,10 +94,8 @@ class History(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        epochs = read_list_field(state, "epoch", int)
-        history = read_dict_field(state, "history", list[Any])
-        self.epoch = {"epoch": epochs}
-        self.history = {name: list(values) for name, values in history.items()}
+        super().load_state_dict(state)
+        self.epoch = {"epoch": self._epochs}
 
     def _add_output(self, params: InternalCallbackParam) -> None:
         if self.epoch is None:

@@ -20,7 +20,7 @@ from minispore.utils.checks import check_int
 __all__ = ["LossMonitor"]
 
 
-class LossMonitor(StatefulMixin, Callback):
+class LossMonitor(Callback, StatefulMixin):
     """Print the loss every `per_print_times` steps, and in `Model.fit` the evaluation results.
 
     The loss is the output of the network, or the first element of a tuple or list. It is checked in

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ProgressBar"]
 
 
-class ProgressBar(StatefulMixin, Callback):
+class ProgressBar(Callback, StatefulMixin):
     """Show a bar with the current loss, and print a line with loss and metrics of each epoch.
 
     The bar is shown on a terminal and in a notebook. The loss of the line is the mean over the

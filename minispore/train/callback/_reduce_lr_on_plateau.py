@@ -18,7 +18,7 @@ from minispore.utils.checks import (
 __all__ = ["ReduceLROnPlateau"]
 
 
-class ReduceLROnPlateau(StatefulMixin, Callback):
+class ReduceLROnPlateau(Callback, StatefulMixin):
     """Multiply the learning rate by a factor when a monitored metric has stopped improving.
 
     Epochs without an evaluation are not counted. The best value is reset when a run begins.

@@ -14,7 +14,7 @@ from minispore.nn import Cell, Optimizer
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._summary_landscape import LandscapeSaver, read_landscape_options
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
-from minispore.train.protocol.state_fields import read_dict_field, read_field, read_list_field
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.train.summary.graph import parts_of
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom
 from minispore.train.summary.summary_record import (
@@ -85,7 +85,7 @@ def _histogram_pattern(pattern: object) -> str | None:
 
 
 @check_arguments
-class SummaryCollector(Callback):
+class SummaryCollector(Callback, StatefulMixin):
     """Write the loss, weights, inputs and the graph of a training into event files.
 
     The following is written in the first step and in every `collect_freq`-th:
@@ -148,6 +148,9 @@ class SummaryCollector(Callback):
     """
 
     chief_only = True
+    _landscape_files = StateField(dict[str, str])
+    _step = StateField(int)
+    _names = StateField(list[str])
 
     def __init__(
         self,
@@ -162,11 +165,13 @@ class SummaryCollector(Callback):
         export_options: dict[str, str | None] | None = None,
     ) -> None:
         super().__init__()
-        arguments = dict(locals())
         self._folder = check_folder(summary_dir, "summary_dir")
-        for name in ("collect_freq", "num_process", "collect_tensor_freq", "max_file_size"):
-            if arguments[name] is not None:
-                check_int(arguments[name], name, low=1)
+        check_int(collect_freq, "collect_freq", low=1)
+        check_int(num_process, "num_process", low=1)
+        if collect_tensor_freq is not None:
+            check_int(collect_tensor_freq, "collect_tensor_freq", low=1)
+        if max_file_size is not None:
+            check_int(max_file_size, "max_file_size", low=1)
         check_export_options(export_options)
         specified = _check_specified(
             {} if collect_specified_data is None else collect_specified_data
@@ -208,11 +213,13 @@ class SummaryCollector(Callback):
         They must be on the disk, since a run that is resumed from this state does not write them
         again.
         """
-        step, names = (0, list[str]()) if self._record is None else self._record.last
+        self.reset_state()
         if self._record is not None:
+            self._step, self._names = self._record.last
             self._record.flush()
-        files = {} if self._landscape is None else dict(self._landscape.files)
-        return {"landscape_files": files, "step": step, "names": names}
+        if self._landscape is not None:
+            self._landscape_files = self._landscape.files
+        return super().state_dict()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned; TensorBoard drops what was written later.
@@ -220,12 +227,11 @@ class SummaryCollector(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type.
         """
-        files = read_dict_field(state, "landscape_files", str)
-        step, names = read_field(state, "step", int), read_list_field(state, "names", str)
-        if self._open().restart(step, names):
+        super().load_state_dict(state)
+        if self._open().restart(self._step, self._names):
             self._untraced = False
         if self._landscape is not None:
-            self._landscape.files = files
+            self._landscape.files = self._landscape_files
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Write the custom lineage, and reset the schedule of tensors and landscapes."""

@@ -10,7 +10,7 @@ from minispore.utils.warn import warn_at_caller
 __all__ = ["WeightAveraging"]
 
 
-class WeightAveraging(StatefulMixin, Callback):
+class WeightAveraging(Callback, StatefulMixin):
     """Evaluate with averages of the weights, and leave them in the network when training ends.
 
     The averages are those of the trainable parameters over the steps of a run. The training itself

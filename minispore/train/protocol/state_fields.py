@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Generic, TypeVar, get_args, get_origin
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 from minispore.utils.checks import as_items, caller, is_dict
 
@@ -96,7 +96,8 @@ def read_value(state: Mapping[str, object], key: str, kind: type[object], owner:
     items: object = read_field(state, key, container or kind, owner)
     if container is None:
         return items
-    inner, path = get_args(kind)[-1], f"{owner}.{key}"
+    *_, inner = get_args(kind)
+    inner, path = object if inner is Any else inner, f"{owner}.{key}"
     if is_dict(items):
         return {n: read_value({str(n): item}, str(n), inner, path) for n, item in items.items()}
     indexed = {str(i): item for i, item in enumerate(as_items(items) or ())}

@@ -12,7 +12,7 @@ from minispore.ops.seed import get_rng_state, set_rng_state
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason, StateSaver
 from minispore.train.protocol.dataset import EpochIterator, SupportsState
 from minispore.train.protocol.training_state import TrainingState, encode
-from minispore.train.resume.compatibility import check_compatible, restore_callbacks
+from minispore.train.resume.compatibility import check_compatible, class_name, restore_callbacks
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_checkpoint import (
     TrainingCheckpoint,
@@ -59,21 +59,21 @@ class ResumableBoundary:
         self._read_checkpoint()
         if self._checkpoint is None:
             return self
-        values = self._checkpoint.values
+        values = self._values
         self._rng_state = get_rng_state()
         try:
             # These may raise an error: nothing else of the run has been changed.
-            set_rng_state(values["random"])
-            self._data.load_state_dict(values["data"])
+            set_rng_state(values.random)
+            self._data.load_state_dict(values.data)
         except ValueError as error:
             set_rng_state(self._rng_state)
             raise ValueError(
                 f"The training state in '{self._checkpoint.path}' does not fit: "
                 f"{truncate_for_message(str(error))}"
             ) from error
-        self._params.cur_epoch_num = values["epoch"]
-        self._params.cur_step_num = values["step"]
-        if values["closed"]:
+        self._params.cur_epoch_num = values.epoch
+        self._params.cur_step_num = values.step
+        if values.closed:
             self._restore(self._checkpoint)
         return self
 
@@ -87,30 +87,30 @@ class ResumableBoundary:
         path = self._context.get_resume_requested()
         if path is not None and self._checkpoint is None:
             self._checkpoint = read_training_checkpoint(path)
-            self._matched = check_compatible(
+            self._values, self._matched = check_compatible(
                 self._checkpoint, self._context, self._callbacks, self._fingerprint
             )
 
     def _restore(self, checkpoint: TrainingCheckpoint) -> None:
-        values = checkpoint.values
+        values = self._values
         try:
-            restore_callbacks(checkpoint, self._matched)
+            restore_callbacks(checkpoint.path, values.states, self._matched)
         except ValueError:
             set_rng_state(self._rng_state)
             raise
         for parameter in self._params.train_network.get_parameters():
             parameter.set_data(checkpoint.parameters[parameter.name])
-        for net_outputs in values["net_outputs"]:
+        for net_outputs in values.net_outputs:
             self._params.net_outputs = net_outputs
-        set_rng_state(values["random"])
+        set_rng_state(values.random)
         self._checkpoint = None
         # The process may have been killed after one saver's file and before the next one's.
-        matched = [self._matched[index] for index in values["savers"]]
+        matched = [self._matched[index] for index in values.savers]
         requested = [cast("StateSaver", saver) for saver in matched if saver is not None]
         others = self._savers_without(requested)
         self._save(checkpoint.state, requested, "requested")
         self._save(checkpoint.state, others, "restored")
-        if values["finished"]:
+        if values.finished:
             self._context.request_stop(finished=True)
             self._data.end()
             self._final = checkpoint.state
@@ -164,30 +164,29 @@ class ResumableBoundary:
 
     def _state(self, requested: Sequence[StateSaver]) -> TrainingState:
         params, interrupted = self._params, self._context.is_interrupted()
-        names = [type(callback).__qualname__ for callback in self._callbacks]
+        names = [class_name(callback) for callback in self._callbacks]
         indexes = {id(callback): i for i, callback in enumerate(self._callbacks)}
-        values: TrainingValues = {
-            "initial_epoch": params.initial_epoch,
-            "batch_num": params.batch_num,
-            "epoch": params.cur_epoch_num,
-            "closed": self._closed,
-            "step": params.cur_step_num,
-            "finished": self._context.get_stop_requested() and not interrupted,
-            "net_outputs": _serializable_outputs(params.get("net_outputs")),
-            "parameters": [parameter.name for parameter in params.train_network.get_parameters()],
-            "callbacks": names,
-            "states": {
-                f"{i} {names[i]}": _state_of(callback) for i, callback in enumerate(self._callbacks)
-            },
-            "savers": [indexes[id(saver)] for saver in requested],
-            "data": self._data.state_dict(closed=self._closed),
-            "random": get_rng_state(),
-            "fingerprint": self._fingerprint,
+        values = TrainingValues()
+        values.initial_epoch = params.initial_epoch
+        values.batch_num = params.batch_num
+        values.epoch = params.cur_epoch_num
+        values.closed = self._closed
+        values.step = params.cur_step_num
+        values.finished = self._context.get_stop_requested() and not interrupted
+        values.net_outputs = _serializable_outputs(params.get("net_outputs"))
+        values.parameters = [item.name for item in params.train_network.get_parameters()]
+        values.callbacks = names
+        values.states = {
+            f"{i} {names[i]}": _state_of(callback) for i, callback in enumerate(self._callbacks)
         }
-        return TrainingState.of(values)
+        values.savers = [indexes[id(saver)] for saver in requested]
+        values.data = self._data.state_dict(closed=self._closed)
+        values.random = get_rng_state()
+        values.fingerprint = self._fingerprint
+        return TrainingState.of(values.state_dict())
 
 
-def _state_of(callback: Callback) -> Mapping[str, object] | None:
+def _state_of(callback: Callback) -> object:
     if isinstance(callback, SupportsState):
         return callback.state_dict()
     if hasattr(callback, "state_dict") or hasattr(callback, "load_state_dict"):

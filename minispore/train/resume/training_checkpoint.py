@@ -3,36 +3,33 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NotRequired, TypedDict, cast
+from typing import Final
 
 from minispore.common import Parameter
 from minispore.train.checkpoint.loading import load_checkpoint
+from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.train.protocol.training_state import ENTRY, TrainingState
 
 _MAX_MESSAGE: Final = 5000  # characters
 
 
-class TrainingValues(TypedDict):
-    """The values of a training state, as `Boundary` saves them.
+class TrainingValues(StatefulMixin):
+    """The values of a training state, as `Boundary` saves them."""
 
-    Those of a file have these types only after `check_compatible`.
-    """
-
-    initial_epoch: int
-    batch_num: int
-    epoch: int
-    closed: bool
-    step: int
-    finished: bool
-    net_outputs: list[object]
-    parameters: list[str]
-    callbacks: list[str]
-    states: dict[str, object]  # of each callback a dict, or None
-    savers: list[int]
-    data: dict[str, object]
-    random: dict[str, object]
-    # Older versions have saved none.
-    fingerprint: NotRequired[dict[str, str]]
+    initial_epoch = StateField(int)
+    batch_num = StateField(int)
+    epoch = StateField(int)
+    closed = StateField(bool)
+    step = StateField(int)
+    finished = StateField(bool)
+    net_outputs = StateField(list[object])
+    parameters = StateField(list[str])
+    callbacks = StateField(list[str])
+    states = StateField(dict[str, object])  # of each callback a dict, or None
+    savers = StateField(list[int])
+    data = StateField(dict[str, object])
+    random = StateField(dict[str, object])
+    fingerprint = StateField(dict[str, str])  # {} if an older version has saved none
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class TrainingCheckpoint:
 
     path: str
     state: TrainingState
-    values: TrainingValues
+    values: Mapping[str, object]
     parameters: Mapping[str, Parameter]
 
 
@@ -95,8 +92,7 @@ def read_training_checkpoint(path: str | os.PathLike[str]) -> TrainingCheckpoint
     names = [name for name in parameters if name.startswith(f"{ENTRY}.")]
     state = TrainingState(text, {name: parameters.pop(name).asnumpy() for name in names})
     try:
-        values = cast("TrainingValues", state.values())
-        return TrainingCheckpoint(file, state, values, parameters)
+        return TrainingCheckpoint(file, state, state.values(), parameters)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(
             f"The training state in '{file}' is damaged: {truncate_for_message(str(error))}."

@@ -292,7 +292,7 @@ def test_custom_optimizer() -> None:
     base = nn.Optimizer(0.1, [w])
     for arguments in ((), ((Tensor([1.0, 1.0]),),)):
         for call in (base, base.construct):
-            with pytest.raises(NotImplementedError, match="must define '_update'"):
+            with pytest.raises(NotImplementedError, match="must define 'construct'"):
                 call(*arguments)
 
 

@@ -290,8 +290,9 @@ def misfits() -> Iterator[tuple[str, str]]:
         message = f"does not fit: For 'EpochIterator', {must.format(key, kind)}"
         yield f"values['data']['{key}'] = 1.5", message
     for key, kind in KINDS.items():
-        yield f"values['{key}'] = 1.5", f"is damaged: For 'resume', {must.format(key, kind)}"
-        yield f"del values['{key}']", f"is damaged: For 'resume', the state holds no '{key}'."
+        damaged = "is damaged: For 'TrainingValues',"
+        yield f"values['{key}'] = 1.5", f"{damaged} {must.format(key, kind)}"
+        yield f"del values['{key}']", f"{damaged} the state holds no '{key}'."
         for number in (-1, 2**63) if kind == "int" else ():
             yield f"values['{key}'] = {number}", f"is damaged: its '{key}' is {number}."
 

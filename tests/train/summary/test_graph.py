@@ -162,7 +162,7 @@ def test_gradients_of_a_step_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -
 
     def observe(gradients: object) -> object:
         observed.append(is_recording())
-        return update(gradients)  # type: ignore[arg-type]
+        return update(gradients)
 
     monkeypatch.setattr(step.optimizer, "construct", observe)
     tracer = GraphTracer(step, {"Net": net})
