@@ -45,12 +45,20 @@ class WorkerPool(Generic[T]):
 
     Args:
         work: Returns the blocks of a task, which must depend on the task only.
+        dumps: Returns the pickle of `work`.
         workers: The number of processes.
         function: The method or class of the user's call, for messages.
     """
 
-    def __init__(self, work: Callable[[T], Iterable[Block]], workers: int, function: str) -> None:
+    def __init__(
+        self,
+        work: Callable[[T], Iterable[Block]],
+        dumps: Callable[[object], bytes],
+        workers: int,
+        function: str,
+    ) -> None:
         self._work = work
+        self._dumps = dumps
         self._workers = workers
         self._function = function
         self._executor: ProcessPoolExecutor | None = None
@@ -65,7 +73,7 @@ class WorkerPool(Generic[T]):
         if `tasks` draws, so do no tasks after that run ahead. The parent process also does the
         tasks if the work cannot be sent to another one.
         """
-        from concurrent.futures.process import BrokenProcessPool  # not for every import
+        from concurrent.futures.process import BrokenProcessPool
 
         if self._executor is None:
             try:
@@ -83,7 +91,7 @@ class WorkerPool(Generic[T]):
                 if not pending:
                     break
                 task, future = pending.popleft()
-                result = future.result()
+                result = _result_of(future)
                 if isinstance(result, str):
                     warn_serial(self._function, result)
                     yield self._work(task)
@@ -141,9 +149,9 @@ class WorkerPool(Generic[T]):
         context = multiprocessing.get_context(_START_METHOD)
         # Imported once, and not in each worker.
         context.set_forkserver_preload(
-            ["concurrent.futures.process", "minispore.dataset._operations"]
+            ["concurrent.futures.process", "minispore.dataset._operations", "cloudpickle"]
         )
-        begin = pickled(self._work), get_rng_state(), dict(os.environ)
+        begin = self._dumps(self._work), get_rng_state(), dict(os.environ)
         self._executor = ProcessPoolExecutor(self._workers, context, _begin_worker, begin)
         self._end = weakref.finalize(self, _shut_down, self._executor)
 
@@ -152,6 +160,17 @@ def _shut_down(executor: "ProcessPoolExecutor") -> None:
     # If a program exits while an executor ends, CPython 3.11 prints an `OSError`. In the executor's
     # own thread a pool may be deleted as garbage, and that thread cannot wait for itself.
     executor.shutdown(wait=current_thread() is main_thread(), cancel_futures=True)
+
+
+def _result_of(future: "Future[Result]") -> Result:
+    from concurrent.futures.process import BrokenProcessPool  # not for every import
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:
+        return f"what it returns cannot be sent back: {error}"
 
 
 def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:
@@ -171,7 +190,7 @@ def make_pool(
         if isinstance(code, Stateful):
             warn_serial(function, f"'{name_of(code)}' has a state")
             return None
-    return WorkerPool(work, workers, function)
+    return WorkerPool(work, pickled if node.user_code else pickle.dumps, workers, function)
 
 
 def warn_serial(function: str, reason: str) -> None:
