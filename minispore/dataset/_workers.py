@@ -9,6 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from itertools import islice
 from threading import Thread, current_thread, main_thread
@@ -36,6 +37,7 @@ _DRAWS: Final = "draws random numbers, which depend on the order of calls"
 _DRAWN: Final = RuntimeError()
 
 
+@dataclass(eq=False)
 class WorkerPool(Generic[T]):
     """The worker processes of one node and one iterator; they start with the first task.
 
@@ -50,19 +52,12 @@ class WorkerPool(Generic[T]):
         function: The method or class of the user's call, for messages.
     """
 
-    def __init__(
-        self,
-        work: Callable[[T], Iterable[Block]],
-        dumps: Callable[[object], bytes],
-        workers: int,
-        function: str,
-    ) -> None:
-        self._work = work
-        self._dumps = dumps
-        self._workers = workers
-        self._function = function
-        self._executor: ProcessPoolExecutor | None = None
-        self._end: Callable[[], object] = tuple
+    work: Callable[[T], Iterable[Block]]
+    dumps: Callable[[object], bytes]
+    workers: int
+    function: str
+    _executor: "ProcessPoolExecutor | None" = field(default=None, init=False)
+    _end: Callable[[], object] = field(default=tuple, init=False)
 
     def run(self, tasks: Iterator[T]) -> Iterator[Iterable[Block]]:
         """Yield the blocks of each task; tasks are taken ahead, but never more than a few.
@@ -79,8 +74,8 @@ class WorkerPool(Generic[T]):
             try:
                 self._start()
             except Exception as error:  # a method of the user may raise anything
-                warn_serial(self._function, _not_sent(error))
-                yield from map(self._work, tasks)
+                warn_serial(self.function, _not_sent(error))
+                yield from map(self.work, tasks)
                 return
         pending: deque[tuple[T, Future[Result]]] = deque()
         failure: Exception | None = None
@@ -93,21 +88,21 @@ class WorkerPool(Generic[T]):
                 task, future = pending.popleft()
                 result = _result_of(future)
                 if isinstance(result, str):
-                    warn_serial(self._function, result)
-                    yield self._work(task)
+                    warn_serial(self.function, result)
+                    yield self.work(task)
                     break
                 yield _replay(*result)
             for task, future in pending:
                 future.cancel()
-                yield self._work(task)
+                yield self.work(task)
             if failure is _DRAWN:
-                warn_serial(self._function, f"code before it {_DRAWS}")
+                warn_serial(self.function, f"code before it {_DRAWS}")
             elif failure is not None:
                 raise failure
-            yield from map(self._work, tasks)
+            yield from map(self.work, tasks)
         except BrokenProcessPool as error:
             raise RuntimeError(
-                f"For '{self._function}', a worker process ended before its rows were computed: it "
+                f"For '{self.function}', a worker process ended before its rows were computed: it "
                 "was killed, for instance for lack of memory, or it could not start."
             ) from error
         finally:
@@ -122,7 +117,7 @@ class WorkerPool(Generic[T]):
 
         before = _random_state()
         try:
-            for task in islice(tasks, _TASKS_AHEAD * self._workers - len(pending)):
+            for task in islice(tasks, _TASKS_AHEAD * self.workers - len(pending)):
                 pending.append((task, self._submit(task)))
                 if _random_state() != before:
                     return _DRAWN
@@ -151,8 +146,8 @@ class WorkerPool(Generic[T]):
         context.set_forkserver_preload(
             ["concurrent.futures.process", "minispore.dataset._operations", "cloudpickle"]
         )
-        begin = self._dumps(self._work), get_rng_state(), dict(os.environ)
-        self._executor = ProcessPoolExecutor(self._workers, context, _begin_worker, begin)
+        begin = self.dumps(self.work), get_rng_state(), dict(os.environ)
+        self._executor = ProcessPoolExecutor(self.workers, context, _begin_worker, begin)
         self._end = weakref.finalize(self, _shut_down, self._executor)
 
 
