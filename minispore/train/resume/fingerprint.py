@@ -81,7 +81,7 @@ def fingerprint(**roots: object) -> dict[str, str]:
 
 
 # The paths that earlier versions have compared, although they are no settings.
-_FORMER = re.compile(r"train_network\.grad\b")
+_FORMER = re.compile(r"train_network\.grad\b|train_dataset\.\d+\.children\[.*\.(driver|pool)$")
 
 
 def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -569,3 +569,14 @@ def test_what_a_step_makes_when_it_is_used_is_no_setting() -> None:
     earlier = before | {"train_network.grad": "GradOperation()", "train_network.grad.all": "0"}
     assert differences(earlier, before) == []
     assert differences(before | {"train_network.grad_reducer": "a"}, before) != []
+
+
+def test_what_one_iterator_has_is_no_setting() -> None:
+    """Earlier versions have compared it in data sets that are zipped or joined."""
+    joined = dataset.NumpySlicesDataset([1.0]).map(abs) + dataset.NumpySlicesDataset([2.0])
+    now = fingerprint(train_dataset=joined)
+    part = "train_dataset.0.children[0]"
+    assert now[f"{part}.callbacks"] == "()"
+    earlier = now | {f"{part}.driver": "None", f"{part}.child.pool": "None"}
+    assert differences(earlier, now) == []
+    assert differences(now | {f"{part}.functions": "others"}, now) != []
