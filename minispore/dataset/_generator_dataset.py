@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 
-from minispore.common.dtype import as_dtype, string
 from minispore.dataset._dataset import Names, as_names, count_workers
 from minispore.dataset._object_nodes import IterableNode, ObjectSource, SampledBatches, as_row
 from minispore.dataset._source_datasets import AnySampler, MappableDataset
@@ -18,6 +17,7 @@ from minispore.dataset.samplers import (
     SupportsIndexing,
     choose_sampler,
 )
+from minispore.engine.dtypes import as_dtype, string
 from minispore.utils.checks import (
     caller,
     check_type,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from types import NoneType
 
-from minispore.common.dtype import DType, float16, float32
+from minispore.engine.dtypes import DType, float16, float32
 from minispore.nn import (
     BatchNorm1d,
     BatchNorm2d,

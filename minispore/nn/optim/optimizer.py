@@ -7,9 +7,6 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from minispore import ops
-from minispore.common.dtype import float16, float32, int32
-from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
-from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import (
     A,
     Array,
@@ -22,6 +19,7 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.dispatch import half_to_float32
+from minispore.engine.dtypes import float16, float32, int32
 from minispore.nn._schedule import LearningRateSchedule
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
@@ -33,6 +31,8 @@ from minispore.nn.optim._rates import (
     scalar_value,
 )
 from minispore.ops._writes import writable
+from minispore.ops.parameter import Parameter, ParameterTuple, parameter_from_memory
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import caller, check_number, is_sequence
 
 __all__ = ["Optimizer"]
