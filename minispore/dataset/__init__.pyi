@@ -1,6 +1,7 @@
 # The names of `__init__.py` for type checkers; one of them is imported when it is first used.
 
 from minispore.dataset import _description as _description
+from minispore.dataset import _instances as _instances
 from minispore.dataset import _operations as _operations
 from minispore.dataset import _pipeline_table as _pipeline_table
 from minispore.dataset import config, samplers, transforms, vision

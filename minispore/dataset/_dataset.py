@@ -101,7 +101,8 @@ class Dataset:
                 processes, ahead of the iterator. The rows stay the same: where they would depend on
                 the process (functions that draw random numbers or have a `state_dict`, callbacks),
                 a warning says so, and all work is done in the calling thread, as it is without
-                this. A function must keep nothing else from one call to the next.
+                this. A function must keep nothing else from one call to the next. It is sent by
+                cloudpickle (`pip install "minispore[workers]"`); without, a warning says so, too.
             max_rowsize: Accepted without effect.
             callbacks: Their hooks are called while rows are mapped, in this order.
 

@@ -1,27 +1,19 @@
 """Descriptions of pipelines: what determines their rows, to compare a saved position with them."""
 
 import zlib
-from typing import Final
+from dataclasses import fields, is_dataclass
+from typing import Literal
 
 import numpy as np
 
 from minispore.dataset._batches import Batch, Padding
-from minispore.dataset._node import (
-    EpochKey,
-    Node,
-    field_values,
-    nodes_of,
-    traverse,
-)
+from minispore.dataset._node import EpochKey, Node, field_values, nodes_of, traverse
 from minispore.dataset._object_nodes import ObjectSource
 from minispore.dataset._sources import ArraySource, MapStyleSource, TextColumn
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.engine.array import is_ndarray
 from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import is_tuple
-
-# Fields of nodes that are no settings: what one iterator uses, and what has no effect on the rows.
-_NO_SETTINGS: Final = ("callbacks", "driver", "example", "has_yielded", "pool", "workers")
 
 
 def describe_pipeline(node: Node) -> list[str]:
@@ -47,8 +39,8 @@ def code_and_data(node: Node) -> dict[str, object]:
     """
     items: dict[str, object] = {}
     for i, (inner, number) in enumerate(traverse(node)):
-        for name, value in field_values(inner).items() if number is None else ():
-            if value is None or name in _NO_SETTINGS or isinstance(value, Node):
+        for name, value in _declared(inner, "compare").items() if number is None else ():
+            if value is None or isinstance(value, Node):
                 continue
             if isinstance(value, IterSampler):
                 items[f"{i}.{name}"] = value.sampler
@@ -71,9 +63,16 @@ def sample_indices(count: int, max_count: int = 64) -> IndexArray:
     return np.linspace(0, count - 1, min(count, max_count)).astype(np.intp)
 
 
+def _declared(item: object, flag: Literal["compare", "repr"]) -> dict[str, object]:
+    """Return the fields of a node that are declared with a flag, and all of another object."""
+    flags = (
+        {field.name: getattr(field, flag) for field in fields(item)} if is_dataclass(item) else {}
+    )
+    return {name: value for name, value in field_values(item).items() if flags.get(name, True)}
+
+
 def _format_fields(item: object, shards: int = 1) -> str:
-    values = field_values(item)
-    values.pop("workers", None)
+    values = _declared(item, "repr")
     if isinstance(item, DistributedSampler):
         del values["num_shards"], values["shard_id"]
     if isinstance(item, Batch) and isinstance(item.rows, int):

@@ -9,7 +9,7 @@ them.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,7 +23,6 @@ _SHORT_STRING = 4096
 Array = HostArray
 Block = tuple[Array, ...]
 Row = tuple[Array, ...]
-T_contra = TypeVar("T_contra", contravariant=True)
 
 
 @runtime_checkable
@@ -38,38 +37,6 @@ class Stateful(Protocol):
     @property
     def load_state_dict(self) -> Callable[[Mapping[str, object]], object]:
         """Restore a state."""
-        ...
-
-
-class Pool(Protocol[T_contra]):
-    """The worker processes of one node and one iterator."""
-
-    def run(self, tasks: Iterator[T_contra], /) -> Iterator[Iterable[Block]]:
-        """Yield the blocks of each task."""
-        ...
-
-    def close(self) -> None:
-        """End the processes."""
-        ...
-
-
-class Driver(Protocol):
-    """What calls the callbacks of one node for one iterator."""
-
-    rows_before: int
-
-    def begin_epoch(self, number: int, /) -> None:
-        """Call the hooks for the begin of an epoch."""
-        ...
-
-    def end_epoch(self) -> None:
-        """Call the hooks for the end of an epoch."""
-        ...
-
-    def run_blocks(
-        self, blocks: Iterator[Block], map_block: Callable[[Block], Iterator[Block]], start: int, /
-    ) -> Iterator[Block]:
-        """Yield what `map_block` makes of the blocks, and call the hooks of steps."""
         ...
 
 
@@ -139,7 +106,11 @@ def initial_key() -> EpochKey:
 
 @dataclass(frozen=True)
 class Node(ABC):
-    """A source of rows, or an operation on other nodes."""
+    """A source of rows, or an operation on other nodes.
+
+    A resume compares the fields, but not one declared with `repr=False`, which has no effect on the
+    rows, and not what is in one with `compare=False`.
+    """
 
     @property
     @abstractmethod

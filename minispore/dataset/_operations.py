@@ -3,19 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, count, islice, tee
+from itertools import accumulate, count, islice
 
 import numpy as np
 
 from minispore.dataset._ds_callback import DSCallback
 from minispore.dataset._node import (
     Block,
-    Driver,
     EpochKey,
     NamedColumns,
     Node,
     Operation,
-    Pool,
     Row,
     RowError,
     as_argument,
@@ -358,10 +356,9 @@ class Map(Operation):
     functions: tuple[Function, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    callbacks: tuple[DSCallback, ...] = ()
-    workers: int | None = None  # processes for Python functions; None for the iterating thread
-    driver: Driver | None = None  # set for one iterator, if there are callbacks
-    pool: Pool[MapTask] | None = None  # set for one iterator, if there are workers
+    callbacks: tuple[DSCallback, ...] = field(default=(), compare=False)
+    # Processes for Python functions; None for the iterating thread.
+    workers: int | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -377,62 +374,74 @@ class Map(Operation):
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the mapped blocks; rows before `start` are not mapped."""
         blocks = self.child.blocks(key.fold_in(), max_rows, start)
-        shard, shards = _shard_of(self.child)
-        draws = [
+        return self.map_blocks(blocks, MapEpoch(self, key, start))
+
+    def map_blocks(self, blocks: Iterator[Block], epoch: "MapEpoch") -> Iterator[Block]:
+        """Yield the mapped blocks of an epoch."""
+        for block in blocks:
+            yield from epoch.map_block(block)
+
+
+class MapEpoch:
+    """One epoch of a `Map`: the random numbers of its rows, and the number of rows so far.
+
+    Args:
+        node: The `Map`.
+        key: The key of the epoch.
+        start: The number of the first row.
+    """
+
+    def __init__(self, node: Map, key: EpochKey, start: int) -> None:
+        self.rows = start
+        self._node = node
+        self._key = key
+        shard, shards = _shard_of(node.child)
+        self._draws = [
             _draws_by_row((key.draws or key).fold_in(i + 1), function.draws, start, shard, shards)
             if isinstance(function, RandomTransform)
             else None
-            for i, function in enumerate(self.functions)
+            for i, function in enumerate(node.functions)
         ]
-        taken = start
 
-        def join(results: Iterable[Block], block: Block) -> Iterator[Block]:
-            nonlocal taken
-            first, taken = taken, taken + length(block)
-            try:
-                yield from self._join(results, block)
-            except RowError as error:
-                number = first + error.row
-                index = _source_index(self.child, key.fold_in(), number)
-                row = f"{index} of the source" if index is not None else f"{number} of its input"
-                raise error.at(f" at row {row}") from error.__cause__
+    def map_block(self, block: Block) -> Iterator[Block]:
+        """Yield the mapped rows of a block."""
+        return self.join(map_rows(self._node.functions, self.task(block)), block)
 
-        if self.pool is not None:
-            sent, inputs = tee(blocks)
-            tasks = (self._task(block, draws) for block in sent)
-            pairs = zip(self.pool.run(tasks), inputs, strict=False)
-            return (mapped for results, block in pairs for mapped in join(results, block))
-
-        def map_block(block: Block) -> Iterator[Block]:
-            return join(map_rows(self.functions, self._task(block, draws)), block)
-
-        if self.driver is not None:
-            return self.driver.run_blocks(blocks, map_block, start)
-        return (mapped for block in blocks for mapped in map_block(block))
-
-    def _task(self, block: Block, draws: Sequence[Iterator[Float64Array] | None]) -> MapTask:
-        inputs = tuple([block[self.child.columns.index(name)] for name in self.inputs])
+    def task(self, block: Block) -> MapTask:
+        """Return what the functions get of the next block."""
+        columns = self._node.child.columns
+        inputs = tuple([block[columns.index(name)] for name in self._node.inputs])
         rows = range(length(block))
-        return inputs, [np.array([next(draw) for _ in rows] if draw else []) for draw in draws]
+        return inputs, [
+            np.array([next(draw) for _ in rows] if draw else []) for draw in self._draws
+        ]
 
-    def _join(self, results: Iterable[Block], block: Block) -> Iterator[Block]:
-        """Yield the results for the rows of a block together with its other columns."""
-        values = dict(zip(self.child.columns, block, strict=True))
-        for name in self.inputs:
+    def join(self, results: Iterable[Block], block: Block) -> Iterator[Block]:
+        """Yield the results for the rows of the next block together with its other columns."""
+        first, self.rows = self.rows, self.rows + length(block)
+        node = self._node
+        values = dict(zip(node.child.columns, block, strict=True))
+        for name in node.inputs:
             del values[name]
-        columns = self.columns
+        columns = node.columns
         done = 0
-        for mapped in results:
-            if len(mapped) != len(self.outputs):
-                raise RuntimeError(
-                    f"For 'map', the operations must return {len(self.outputs)} columns, as many "
-                    f"as 'output_columns', but returned {len(mapped)}."
-                )
-            rows = length(mapped)
-            others = slice_rows(tuple(values.values()), done, done + rows)
-            new = dict(zip((*self.outputs, *values), (*mapped, *others), strict=True))
-            yield tuple([new[name] for name in columns])
-            done += rows
+        try:
+            for mapped in results:
+                if len(mapped) != len(node.outputs):
+                    raise RuntimeError(
+                        f"For 'map', the operations must return {len(node.outputs)} columns, as "
+                        f"many as 'output_columns', but returned {len(mapped)}."
+                    )
+                rows = length(mapped)
+                others = slice_rows(tuple(values.values()), done, done + rows)
+                new = dict(zip((*node.outputs, *values), (*mapped, *others), strict=True))
+                yield tuple([new[name] for name in columns])
+                done += rows
+        except RowError as error:
+            number = first + error.row
+            index = _source_index(node.child, self._key.fold_in(), number)
+            row = f"{index} of the source" if index is not None else f"{number} of its input"
+            raise error.at(f" at row {row}") from error.__cause__
 
 
 def map_rows(functions: Sequence[Function], task: MapTask) -> Iterator[Block]:

@@ -2,19 +2,13 @@
 
 from array import array as number_array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
-from minispore.dataset._node import (
-    Array,
-    Block,
-    EpochKey,
-    NamedColumns,
-    Pool,
-)
+from minispore.dataset._node import Array, Block, EpochKey, NamedColumns
 from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler
 from minispore.utils.arrays import IndexArray, Int64Array, UInt8Array
 
@@ -50,8 +44,8 @@ class MapStyleNode(NamedColumns):
 
     store: MapStyleSource
     sampler: BuiltinSampler
-    workers: int | None = None  # processes that read an object; None for the iterating thread
-    pool: Pool[IndexArray] | None = None  # set for one iterator with workers
+    # Processes that read an object; None for the iterating thread.
+    workers: int | None = field(default=None, repr=False)
 
     @property
     def user_code(self) -> tuple[object, ...]:
@@ -90,9 +84,12 @@ class MapStyleNode(NamedColumns):
         """Yield the chosen rows; those before `start` are not read."""
         indices = self.indices(key)
         parts = (indices[i : i + max_rows] for i in range(start, len(indices), max_rows))
-        read = map(self.store.rows, parts) if self.pool is None else self.pool.run(parts)
-        for blocks in read:
+        for blocks in self.read(parts):
             yield from blocks
+
+    def read(self, parts: Iterator[IndexArray]) -> Iterator[Iterable[Block]]:
+        """Yield the rows with the indices of each part."""
+        return map(self.store.rows, parts)
 
 
 class TextColumn:

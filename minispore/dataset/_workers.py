@@ -9,6 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from itertools import islice
 from threading import Thread, current_thread, main_thread
@@ -36,6 +37,7 @@ _DRAWS: Final = "draws random numbers, which depend on the order of calls"
 _DRAWN: Final = RuntimeError()
 
 
+@dataclass(eq=False)
 class WorkerPool(Generic[T]):
     """The worker processes of one node and one iterator; they start with the first task.
 
@@ -45,16 +47,17 @@ class WorkerPool(Generic[T]):
 
     Args:
         work: Returns the blocks of a task, which must depend on the task only.
+        dumps: Returns the pickle of `work`.
         workers: The number of processes.
         function: The method or class of the user's call, for messages.
     """
 
-    def __init__(self, work: Callable[[T], Iterable[Block]], workers: int, function: str) -> None:
-        self._work = work
-        self._workers = workers
-        self._function = function
-        self._executor: ProcessPoolExecutor | None = None
-        self._end: Callable[[], object] = tuple
+    work: Callable[[T], Iterable[Block]]
+    dumps: Callable[[object], bytes]
+    workers: int
+    function: str
+    _executor: "ProcessPoolExecutor | None" = field(default=None, init=False)
+    _end: Callable[[], object] = field(default=tuple, init=False)
 
     def run(self, tasks: Iterator[T]) -> Iterator[Iterable[Block]]:
         """Yield the blocks of each task; tasks are taken ahead, but never more than a few.
@@ -65,14 +68,14 @@ class WorkerPool(Generic[T]):
         if `tasks` draws, so do no tasks after that run ahead. The parent process also does the
         tasks if the work cannot be sent to another one.
         """
-        from concurrent.futures.process import BrokenProcessPool  # not for every import
+        from concurrent.futures.process import BrokenProcessPool
 
         if self._executor is None:
             try:
                 self._start()
             except Exception as error:  # a method of the user may raise anything
-                warn_serial(self._function, _not_sent(error))
-                yield from map(self._work, tasks)
+                warn_serial(self.function, _not_sent(error))
+                yield from map(self.work, tasks)
                 return
         pending: deque[tuple[T, Future[Result]]] = deque()
         failure: Exception | None = None
@@ -83,23 +86,23 @@ class WorkerPool(Generic[T]):
                 if not pending:
                     break
                 task, future = pending.popleft()
-                result = future.result()
+                result = _result_of(future)
                 if isinstance(result, str):
-                    warn_serial(self._function, result)
-                    yield self._work(task)
+                    warn_serial(self.function, result)
+                    yield self.work(task)
                     break
                 yield _replay(*result)
             for task, future in pending:
                 future.cancel()
-                yield self._work(task)
+                yield self.work(task)
             if failure is _DRAWN:
-                warn_serial(self._function, f"code before it {_DRAWS}")
+                warn_serial(self.function, f"code before it {_DRAWS}")
             elif failure is not None:
                 raise failure
-            yield from map(self._work, tasks)
+            yield from map(self.work, tasks)
         except BrokenProcessPool as error:
             raise RuntimeError(
-                f"For '{self._function}', a worker process ended before its rows were computed: it "
+                f"For '{self.function}', a worker process ended before its rows were computed: it "
                 "was killed, for instance for lack of memory, or it could not start."
             ) from error
         finally:
@@ -114,7 +117,7 @@ class WorkerPool(Generic[T]):
 
         before = _random_state()
         try:
-            for task in islice(tasks, _TASKS_AHEAD * self._workers - len(pending)):
+            for task in islice(tasks, _TASKS_AHEAD * self.workers - len(pending)):
                 pending.append((task, self._submit(task)))
                 if _random_state() != before:
                     return _DRAWN
@@ -141,10 +144,10 @@ class WorkerPool(Generic[T]):
         context = multiprocessing.get_context(_START_METHOD)
         # Imported once, and not in each worker.
         context.set_forkserver_preload(
-            ["concurrent.futures.process", "minispore.dataset._operations"]
+            ["concurrent.futures.process", "minispore.dataset._operations", "cloudpickle"]
         )
-        begin = pickled(self._work), get_rng_state(), dict(os.environ)
-        self._executor = ProcessPoolExecutor(self._workers, context, _begin_worker, begin)
+        begin = self.dumps(self.work), get_rng_state(), dict(os.environ)
+        self._executor = ProcessPoolExecutor(self.workers, context, _begin_worker, begin)
         self._end = weakref.finalize(self, _shut_down, self._executor)
 
 
@@ -152,6 +155,17 @@ def _shut_down(executor: "ProcessPoolExecutor") -> None:
     # If a program exits while an executor ends, CPython 3.11 prints an `OSError`. In the executor's
     # own thread a pool may be deleted as garbage, and that thread cannot wait for itself.
     executor.shutdown(wait=current_thread() is main_thread(), cancel_futures=True)
+
+
+def _result_of(future: "Future[Result]") -> Result:
+    from concurrent.futures.process import BrokenProcessPool  # not for every import
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:
+        return f"what it returns cannot be sent back: {error}"
 
 
 def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:
@@ -171,7 +185,7 @@ def make_pool(
         if isinstance(code, Stateful):
             warn_serial(function, f"'{name_of(code)}' has a state")
             return None
-    return WorkerPool(work, workers, function)
+    return WorkerPool(work, pickled if node.user_code else pickle.dumps, workers, function)
 
 
 def warn_serial(function: str, reason: str) -> None:

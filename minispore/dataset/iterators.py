@@ -10,7 +10,6 @@ import numpy as np
 from minispore import dataset as ds
 from minispore.dataset._node import (
     Array,
-    Driver,
     EpochKey,
     Node,
     Row,
@@ -58,12 +57,10 @@ class DatasetIterator(Generic[T]):
         self._convert = convert
         self._num_epochs = num_epochs
         self._pipeline = node
-        self._drivers: list[Driver] = []
+        self._observed: list[ds._instances.ObservedMap] = []
         self._closes: list[Callable[[], None]] = []
         if any(_has_instances(part) for part in nodes_of(node)):
-            from minispore.dataset._instances import instantiate
-
-            self._pipeline, self._drivers, self._closes = instantiate(node)
+            self._pipeline, self._observed, self._closes = ds._instances.instantiate(node)
         for close in self._closes:
             # The traceback of an exception that was caught may keep the pipeline for longer.
             weakref.finalize(self, close)
@@ -118,7 +115,7 @@ class DatasetIterator(Generic[T]):
             "epoch": self._key.number,
             "taken": self._taken,
             "begin": self._epoch_begin if self._taken else self._user_state(),
-            "mapped": [driver.rows_before for driver in self._drivers],
+            "mapped": [each.rows_before for each in self._observed],
             "pipeline": ds._description.describe_pipeline(self._node),
         }
 
@@ -137,7 +134,7 @@ class DatasetIterator(Generic[T]):
             position = cast("_Position", state)
             numbers = [int(position["seed"]), int(position["epoch"]), int(position["taken"])]
             mapped = [int(rows) for rows in position["mapped"]]
-            drivers = list(zip(self._drivers, mapped, strict=True))
+            observed = list(zip(self._observed, mapped, strict=True))
             begin = dict(position["begin"])
             pipeline, seeded = list(position["pipeline"]), bool(position["seeded"])
             if (begin and begin.keys() != {"random", "objects"}) or min(*numbers, *mapped) < 0:
@@ -155,8 +152,8 @@ class DatasetIterator(Generic[T]):
                 f"'num_epochs' {self._num_epochs}, in which completed epochs count too."
             )
         self._key, self._taken = EpochKey(seed, seeded, number), taken
-        for driver, rows in drivers:
-            driver.rows_before = rows
+        for each, rows in observed:
+            each.rows_before = rows
         if begin:
             self._restore_user_state(begin)
         self._epoch_begin = begin
@@ -167,7 +164,7 @@ class DatasetIterator(Generic[T]):
                 raise ValueError(f"The dataset ended before row {taken}.")
 
     def _epoch(self, start: int) -> Iterator[Row]:
-        return _rows_of_epoch(self._pipeline, self._drivers, self._closes, self._key, start)
+        return _rows_of_epoch(self._pipeline, self._observed, self._closes, self._key, start)
 
     def _user_state(self) -> dict[str, object]:
         """Return the state on which user code depends: empty if the pipeline has no user code."""
@@ -189,15 +186,15 @@ def _has_instances(node: Node) -> bool:
 
 def _rows_of_epoch(
     pipeline: Node,
-    drivers: list[Driver],
+    observed: "list[ds._instances.ObservedMap]",
     closes: list[Callable[[], None]],
     key: EpochKey,
     start: int,
 ) -> Iterator[Row]:
     # Not a method: without a reference to its iterator, that is deleted with its last reference,
     # and with it the worker processes.
-    for driver in drivers:
-        driver.begin_epoch(key.number + 1)
+    for each in observed:
+        each.begin_epoch(key.number + 1)
     try:
         for block in pipeline.blocks(key, _PREFETCH_ROWS, start):
             yield from rows_of(block)
@@ -205,8 +202,8 @@ def _rows_of_epoch(
         for close in closes:
             close()
         raise
-    for driver in drivers:
-        driver.end_epoch()
+    for each in observed:
+        each.end_epoch()
 
 
 def stateful_objects(node: Node) -> list[Stateful]:

@@ -7,7 +7,7 @@ all processes take part in every step; so it gets empty batches for the steps wi
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -34,7 +34,7 @@ class EqualLengthShards(Operation):
 
     count: int
     # Yields a batch with the shapes of empty ones. Not a Node: it is not a part of the pipeline.
-    example: Callable[[EpochKey, int], Iterator[Block]]
+    example: Callable[[EpochKey, int], Iterator[Block]] = field(compare=False)
 
     def size(self) -> int:
         """Return the field `count`."""

@@ -17,7 +17,12 @@ def test_stub_has_the_names_of_the_package() -> None:
             for alias in node.names:
                 home = import_module(str(node.module))
                 imported[alias.asname or alias.name] = getattr(home, alias.name)
-    for name in ("_description", "_operations", "_pipeline_table"):  # for the package itself
+    for name in (
+        "_description",
+        "_instances",
+        "_operations",
+        "_pipeline_table",
+    ):  # for the package itself
         assert imported.pop(name) is import_module(f"minispore.dataset.{name}")
     assert imported == {name: getattr(ds, name) for name in ds.__all__}
     with pytest.raises(AttributeError, match="no attribute 'WaitedCallback'"):

@@ -4,7 +4,8 @@ import os
 import random
 import signal
 from collections.abc import Callable
-from functools import cache, wraps
+from enum import IntEnum
+from functools import cache, cached_property, wraps
 from importlib import import_module
 
 import numpy as np
@@ -138,6 +139,31 @@ def reads_behind_decorator(x: Floats) -> Floats:
     return x * scale
 
 
+class Factor(IntEnum):
+    """Functions, the members of an enumeration."""
+
+    TWO = 2
+
+    def __call__(self, x: Floats) -> Floats:
+        return x * self.value * scale
+
+
+def with_member(x: Floats) -> dict[str, object]:
+    """Return an object whose class a worker gets without its module."""
+    return {"x": x, "member": Factor.TWO}
+
+
+class Cached:
+    """A function with a cached property."""
+
+    @cached_property
+    def factor(self) -> float:
+        return scale
+
+    def __call__(self, x: Floats) -> Floats:
+        return x * self.factor
+
+
 class Base:
     """What the program assigns to a class."""
 
@@ -193,6 +219,10 @@ def inner_functions(factor: float) -> dict[str, Function]:
     vars(with_attribute)["by"] = factor
     unbound: float
 
+    class Times:
+        def __call__(self, x: Floats) -> Floats:
+            return x * factor * scale
+
     def with_empty_cell(x: Floats) -> Floats:
         return x * unbound if x.size == 0 else x * factor
 
@@ -205,5 +235,6 @@ def inner_functions(factor: float) -> dict[str, Function]:
         "recursive": recursive,
         "attribute of a function": with_attribute,
         "empty closure": with_empty_cell,
+        "object of an inner class": Times(),
         "tensor": lambda x: (Tensor(x) * Tensor(factor)).asnumpy(),
     }

@@ -81,7 +81,7 @@ def fingerprint(**roots: object) -> dict[str, str]:
 
 
 # The paths that earlier versions have compared, although they are no settings.
-_FORMER = re.compile(r"train_network\.grad\b")
+_FORMER = re.compile(r"train_network\.grad\b|train_dataset\.\d+\.children\[.*\.(driver|pool)$")
 # The module of a class of tensors or of an operation, which is another one in earlier versions.
 _HOME = re.compile(r"^minispore\.(common|ops)\.\w+\.")
 

@@ -578,3 +578,14 @@ def test_modules_of_earlier_versions_are_no_difference() -> None:
     assert earlier != now
     assert differences(earlier, now) == []
     assert differences(now | {"kinds[0]": "minispore.common.parameter.Parameter"}, now) != []
+
+
+def test_what_one_iterator_has_is_no_setting() -> None:
+    """Earlier versions have compared it in data sets that are zipped or joined."""
+    joined = dataset.NumpySlicesDataset([1.0]).map(abs) + dataset.NumpySlicesDataset([2.0])
+    now = fingerprint(train_dataset=joined)
+    part = "train_dataset.0.children[0]"
+    assert now[f"{part}.callbacks"] == "()"
+    earlier = now | {f"{part}.driver": "None", f"{part}.child.pool": "None"}
+    assert differences(earlier, now) == []
+    assert differences(now | {f"{part}.functions": "others"}, now) != []
