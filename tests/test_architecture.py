@@ -272,6 +272,28 @@ def test_client_packages_import_only_public_names() -> None:
     assert [line for module in MODULES for line in private_imports(module)]
 
 
+FOLDERS = [name for name, path in MODULES.items() if path.stem == "__init__"]
+
+
+def folder_of(module: str) -> str:
+    return module if module in FOLDERS else folder_of(module.rpartition(".")[0])
+
+
+@pytest.mark.parametrize("folder", FOLDERS[1:])
+def test_each_folder_says_which_packages_its_modules_import(folder: str) -> None:
+    """Without its own package, and the packages in the folder."""
+    imported = {
+        package_of(name) or "minispore"
+        for module in MODULES
+        if folder_of(module) == folder
+        for name, _ in own_imports(module)
+    }
+    text = " ".join((ast.get_docstring(tree(folder)) or "").split())
+    sentence = re.search(r"Its modules import (no other package|[^.]*)\.", text)
+    assert sentence is not None
+    assert re.findall(r"`(\w+)`", sentence[1]) == sorted(imported - {package_of(folder)})
+
+
 def test_modules_do_not_import_one_another_in_cycles() -> None:
     graph = {
         module: {name for name, _ in own_imports(module) if name != module} for module in MODULES

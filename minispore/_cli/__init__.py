@@ -1,4 +1,8 @@
-"""The command line: `minispore train`, `learn`, `play` and the other commands."""
+"""The command line: `minispore train`, `learn`, `play` and the other commands.
+
+Its modules import `_course`, `common`, `dataset`, `minispore`, `nn`, `ops`, `testing`, `train` and
+`utils`.
+"""
 
 import os
 import sys

@@ -3,6 +3,8 @@
 A lesson is a module in `lessons` and a page in docs/learn. Exercises are extracted from the
 package's own source on request; a submission is checked in a separate process. The course needs
 hypothesis, which ``pip install 'minispore[testing]'`` installs.
+
+Its modules import `common`, `dataset`, `drawing`, `engine`, `nn`, `testing`, `train` and `utils`.
 """
 
 

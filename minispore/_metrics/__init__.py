@@ -1,4 +1,7 @@
-"""Metrics, which measure the quality of predictions batch by batch."""
+"""Metrics, which measure the quality of predictions batch by batch.
+
+Its modules import `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -1,4 +1,7 @@
-"""Tensors, parameters, initializers, data types, the random seed and the context."""
+"""Tensors, parameters, initializers, data types, the random seed and the context.
+
+Its modules import `engine` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -7,6 +7,8 @@ of time or places in memory. They return a `Drawing`, the text of an SVG file: a
 and its `save` writes it to a file. It has colours for light and dark pages. `summarize` returns a
 table of a network's layers with the shapes of their outputs, `digit_pad` a `Page` on which one
 draws digits.
+
+Its modules import `engine`, `nn`, `ops` and `utils`.
 """
 
 from minispore.utils.facade import facade

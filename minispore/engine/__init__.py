@@ -16,6 +16,8 @@ of any order.
 - `engine.dispatch`: variables, type promotion, and the application of rules to variables.
 - `engine.dtypes`: data types.
 
+Its modules import `utils`.
+
 Examples:
     >>> x = Node()
     >>> square = Node([x, x], [lambda g: 3.0 * g, lambda g: 3.0 * g])  # 3.0 * 3.0

@@ -6,6 +6,8 @@
 - `plan` replays the step; its `program` binds the calls of the tape to memory.
 
 The packages below have only hooks, in `engine.array.capture_hooks`.
+
+Its modules import `common`, `engine`, `ops` and `utils`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,7 @@
-"""Cells, layers, losses, optimizers, learning-rate schedules, and training steps."""
+"""Cells, layers, losses, optimizers, learning-rate schedules, and training steps.
+
+Its modules import `engine`, `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from minispore.nn._schedule import LearningRateSchedule
+from minispore.nn.optim._rates import LearningRateSchedule
 from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import (
     caller,

@@ -1,6 +1,8 @@
 """tensorpack's callbacks, triggers and monitors, for use in one list with MindSpore's.
 
 Each of them is a `minispore.train.Callback`, for `Model.train` and `Model.fit`.
+
+Its modules import `common`, `dataset`, `engine`, `nn`, `ops`, `train` and `utils`.
 """
 
 from typing import TYPE_CHECKING

@@ -4,6 +4,8 @@
 all kinds of runs; `gradcheck` and `gradgradcheck` compare gradients with finite differences.
 `minispore.testing.strategies` has strategies for hypothesis, which
 ``pip install 'minispore[testing]'`` installs.
+
+Its modules import `common`, `dataset`, `engine`, `nn`, `ops`, `train` and `utils`.
 """
 
 from minispore.utils.facade import facade

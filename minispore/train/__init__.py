@@ -1,4 +1,8 @@
-"""Training: `Model`, callbacks, metrics and checkpoints, with MindSpore's names."""
+"""Training: `Model`, callbacks, metrics and checkpoints, with MindSpore's names.
+
+Its modules import `_metrics`, `common`, `communication`, `dataset`, `engine`, `graph`, `nn`, `ops`
+and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -6,6 +6,8 @@
 - `unsupported`: errors for names that a module does not have.
 - `tables`, `curves`: tables and small plots for terminals and notebooks.
 - `warn`: warnings at the line of the user's program.
+
+Its modules import no other package.
 """
 
 # An error names the function that has called one of these.

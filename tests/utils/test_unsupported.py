@@ -259,7 +259,7 @@ INSTANCES: dict[str, list[object]] = {
     "minispore.ops.tensors.Tensor": [Tensor(1.0)],
     "minispore.nn.cell.Cell": [nn.Cell(), NET, nn.CosineDecayLR(0.1, 0.2, 2)],
     "minispore.nn.optim.optimizer.Optimizer": [nn.SGD(NET.trainable_params())],
-    "minispore.nn._schedule.LearningRateSchedule": [nn.PolynomialDecayLR(1.0, 0.5, 2, 1.0)],
+    "minispore.nn.optim._rates.LearningRateSchedule": [nn.PolynomialDecayLR(1.0, 0.5, 2, 1.0)],
     "minispore.train.model.Model": [Model(NET)],
 }
 

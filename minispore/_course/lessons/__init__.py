@@ -1,6 +1,8 @@
 """The lessons: one module `lesson_NN_name` each, which defines `LESSON`.
 
 Lesson 0 is a page without an exercise, so it has no module.
+
+Its modules import `common`, `dataset`, `engine`, `graph`, `nn`, `ops`, `train` and `utils`.
 """
 
 import re

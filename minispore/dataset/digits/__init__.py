@@ -7,6 +7,8 @@ the strokes are rendered (`_render`). `generate` returns arrays, `write` writes 
 The tutorial's network (784-512-512-10, SGD, batches of 64), trained only on 60,000 of these images,
 classifies MNIST's 10,000 real test images with an accuracy of 83.5 % after one epoch and 92.3 %
 after ten at learning rate 0.01, and of 93.4 % after five at 0.1.
+
+Its modules import `utils`.
 """
 
 from minispore.dataset.digits._generate import generate as generate

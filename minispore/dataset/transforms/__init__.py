@@ -1,4 +1,7 @@
-"""Transforms of any data: type conversion, one-hot encoding, composition and random choice."""
+"""Transforms of any data: type conversion, one-hot encoding, composition and random choice.
+
+Its modules import `engine`, `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

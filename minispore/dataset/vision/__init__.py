@@ -1,4 +1,7 @@
-"""Transforms of images (height, width, channels), in MindSpore's float32 arithmetic."""
+"""Transforms of images (height, width, channels), in MindSpore's float32 arithmetic.
+
+Its modules import `engine` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -3,6 +3,8 @@
 A derivative rule obtains the functions of an array's library by `namespace(x)` and so runs on each
 of them. `register_namespace` adds an array type, and `register_backend` a device.
 
+Its modules import `utils`.
+
 Examples:
     >>> import numpy as np
     >>> x = np.array([0.0, 1.0])

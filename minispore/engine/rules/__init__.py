@@ -9,6 +9,8 @@ the functions of `namespace(x)`, so that they run on numpy, on CuPy and on tenso
 recorded tensors, a pullback is recorded itself and can be differentiated. This requires that
 everything that a rule calls has a rule.
 
+Its modules import no other package.
+
 Examples:
     >>> import numpy as np
     >>> from minispore.engine.rules.elementwise import exp

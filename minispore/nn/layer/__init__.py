@@ -1,4 +1,7 @@
-"""The layers, in the modules where MindSpore has them."""
+"""The layers, in the modules where MindSpore has them.
+
+Its modules import `engine`, `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -1,4 +1,7 @@
-"""The loss functions."""
+"""The loss functions.
+
+Its modules import `engine`, `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -1,4 +1,7 @@
-"""The optimizers."""
+"""The optimizers.
+
+Its modules import `engine`, `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

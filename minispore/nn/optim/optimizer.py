@@ -19,10 +19,10 @@ from minispore.engine.array import (
 )
 from minispore.engine.dispatch import half_to_float32
 from minispore.engine.dtypes import float16, float32, int32
-from minispore.nn._schedule import LearningRateSchedule
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
 from minispore.nn.optim._rates import (
+    LearningRateSchedule,
     as_learning_rate,
     combined,
     host_parameter,

@@ -1,4 +1,7 @@
-"""The callbacks of the package, one per module, and their base class."""
+"""The callbacks of the package, one per module, and their base class.
+
+Its modules import `common`, `communication`, `dataset`, `engine`, `nn`, `ops` and `utils`.
+"""
 
 from minispore.utils.facade import facade
 

@@ -1,1 +1,4 @@
-"""Checkpoint files: their formats, saving, loading, conversion and retention."""
+"""Checkpoint files: their formats, saving, loading, conversion and retention.
+
+Its modules import `common`, `engine`, `nn`, `ops` and `utils`.
+"""

@@ -1,4 +1,7 @@
-"""The metrics that `Model.eval` computes, and their names."""
+"""The metrics that `Model.eval` computes, and their names.
+
+Its modules import `utils`.
+"""
 
 from minispore.utils.facade import facade
 
