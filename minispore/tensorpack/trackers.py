@@ -408,7 +408,10 @@ class GraphProfiler(Callback):
             outer = code.co_qualname.rpartition(_PULLBACK)[0]
             is_part = any(name == outer for _, name, _ in self._open)
             is_rule = code.co_filename.startswith(_RULES) and not is_part
-            if is_rule or code is Optimizer.construct.__code__:
+            is_update = code.co_name == "construct" and isinstance(
+                frame.f_locals.get("self"), Optimizer
+            )
+            if is_rule or is_update:
                 self._open.append((frame, code.co_qualname, perf_counter_ns()))
         elif event == "return" and self._open and self._open[-1][0] is frame:
             _, name, start = self._open.pop()

@@ -231,7 +231,7 @@ class NullCallback(Callback):
     """
 
     def __init__(self, original: Callback) -> None:
-        self.stands_for: str = type(original).__qualname__
+        self._stands_for: str = type(original).__qualname__
         self.chief_only = original.chief_only
 
     def save_training_state(

@@ -17,6 +17,7 @@ from minispore.train import callback as cb
 from minispore.train.model import current_strategy
 from minispore.train.protocol.callback import EVENTS, CallbackManager
 from minispore.train.protocol.dataset import SupportsState
+from minispore.train.resume.compatibility import class_name
 from tests.distributed.threaded_communicator import run_in_threads
 from tests.helpers.stub_models import Batches, X, Y, make
 
@@ -217,10 +218,9 @@ def test_chief_only_callbacks_have_placeholders(
                 assert stay == (mine.of if isinstance(mine, Companion) else [])
 
 
-def message(callback: Callback) -> tuple[str, str, bool]:
+def message(callback: Callback) -> tuple[str, bool]:
     """Return how a training state identifies a callback."""
-    kind = type(callback)
-    return kind.__name__, kind.__qualname__, isinstance(callback, SupportsState)
+    return class_name(callback), isinstance(callback, SupportsState)
 
 
 # By a folder, callbacks that write to it.

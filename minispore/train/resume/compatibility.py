@@ -108,7 +108,7 @@ def _match(values: TrainingValues, callbacks: Sequence[Callback]) -> list[Callba
 
 def class_name(callback: Callback) -> str:
     """Return the name of a callback's class; of a placeholder, that of what it stands for."""
-    name: str = getattr(callback, "stands_for", type(callback).__qualname__)
+    name: str = getattr(callback, "_stands_for", type(callback).__qualname__)
     return name
 
 
