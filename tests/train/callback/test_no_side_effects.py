@@ -12,19 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore import Parameter, nn
+from minispore import Parameter, nn, train
 from minispore.dataset import NumpySlicesDataset, transforms, vision
 from minispore.testing import strategies as some
-from minispore.train import (
-    BackupAndRestore,
-    Callback,
-    CheckpointConfig,
-    LossMonitor,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-    save_checkpoint,
-)
 from minispore.train.resume import TrainingState, read_training_checkpoint
 from minispore.train.resume.fingerprint import fingerprint
 from tests.train.scripts import PROGRAM, Script, adam, pipeline, program, saving, sgd
@@ -38,15 +28,15 @@ def test_resume_accepts_changed_epochs_folders_and_printing(tmp_path: Path) -> N
     longer = Script(
         net=names["Own"],
         data=lambda: pipeline([names["noise"]]),
-        callbacks=lambda folder: [LossMonitor(7), saving(folder)],
+        callbacks=lambda folder: [train.LossMonitor(7), saving(folder)],
     )
     longer.run(tmp_path / "b", file, epochs=3)
     assert (tmp_path / "b" / "m-3_3.ckpt").exists()
 
 
 def test_stateless_saver_may_be_removed(tmp_path: Path) -> None:
-    def callbacks(folder: Path) -> list[Callback]:
-        return [BackupAndRestore(folder / "backup", delete_checkpoint=False), saving(folder)]
+    def callbacks(folder: Path) -> list[train.Callback]:
+        return [train.BackupAndRestore(folder / "backup", delete_checkpoint=False), saving(folder)]
 
     Script(callbacks=callbacks).run(tmp_path / "a")
     file = tmp_path / "a" / "backup" / "backup.ckpt"
@@ -60,7 +50,7 @@ def test_state_of_older_version_resumes_with_warning(tmp_path: Path) -> None:
     values = {key: item for key, item in result.values.items() if key != "fingerprint"}
     listed = [{"name": name, "data": x} for name, x in result.parameters.items()]
     old = tmp_path / "old.ckpt"
-    save_checkpoint(listed, old, append_dict=TrainingState.of(values).entries())
+    train.save_checkpoint(listed, old, append_dict=TrainingState.of(values).entries())
     with pytest.warns(UserWarning, match="but its settings are not known, since an older version"):
         Script(seed=2).run(tmp_path / "b", old)
 
@@ -79,9 +69,9 @@ def test_unchanged_run_always_resumes(
     optimizer = draws.draw(st.sampled_from(makes))(net)
     roots = {"network": net, "optimizer": optimizer, "train_dataset": data}
     before = fingerprint(**roots)
-    config = CheckpointConfig(1, append_info=["training_state"])
-    saver = ModelCheckpoint("m", tmp_path_factory.mktemp("run"), config)
-    model = Model(net, nn.CrossEntropyLoss(), optimizer)
+    config = train.CheckpointConfig(1, append_info=["training_state"])
+    saver = train.ModelCheckpoint("m", tmp_path_factory.mktemp("run"), config)
+    model = train.Model(net, nn.CrossEntropyLoss(), optimizer)
     model.train(1, data, [Halve(), saver])
     assert fingerprint(**roots) == before
     model.train(2, data, [Halve(), saver], resume=saver.latest_ckpt_file_name)
@@ -91,10 +81,10 @@ def rates(net: nn.Cell) -> nn.Optimizer:
     return nn.Momentum(net.trainable_params(), [0.1] * 999, 0.9)
 
 
-class Halve(Callback):
+class Halve(train.Callback):
     """Halve the parameters of the optimizer that a user may set."""
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
         optimizer = run_context.original_args().optimizer
         for name in ("learning_rate", "momentum"):
             value = getattr(optimizer, name, None)
