@@ -13,6 +13,25 @@ from tests.helpers.refusals import Refusal, refusals
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
 
 
+class Forward(nn.Cell):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Forgetful(nn.Cell):
+    def __init__(self) -> None:
+        self.dense = nn.Dense(1, 1)
+
+
+class Silent(nn.Cell):
+    def construct(self, x: Tensor) -> None:
+        ops.relu(x)
+
+
+def summed_by_numpy(x: Tensor) -> object:
+    return np.sum(x.asnumpy())
+
+
 def net() -> nn.Dense:
     return nn.Dense(2, 1)
 
@@ -24,13 +43,17 @@ def sgd(cell: nn.Cell) -> nn.SGD:
 NAMES: dict[str, object] = {
     **{name: getattr(nn, name) for name in dir(nn)},
     "OrderedDict": OrderedDict[str, object],
+    **{made.__name__: made for made in (Forgetful, Forward, Silent, summed_by_numpy)},
     "Tensor": Tensor,
     "ms": ms,
+    "nn": nn,
     "np": np,
     "ops": ops,
     "dense": net,
+    "grad": ms.grad,
     "net": net,
     "sgd": sgd,
+    "DENSE": nn.Dense(3, 2),
     "ROW": ops.ones((1, 3)),
     "X": Tensor([[1.0, 2.0, 0.5], [0.1, -1.0, 3.0]]),
     "Y": Tensor([[1.0], [0.0]]),

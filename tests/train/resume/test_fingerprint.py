@@ -506,31 +506,7 @@ def test_each_numeric_argument_of_cells_is_compared() -> None:
 
 
 # Arguments of transforms, and others for them.
-TRANSFORMS = """
-vision.Affine(1, (0, 0), 1, 0): 2, (0, 0), 1, 0 | 1, (0.1, 0), 1, 0 | 1, (0, 0), 2, 0
-vision.CenterCrop(2): 3
-vision.Crop((0, 0), 2): (0, 1), 2 | (0, 0), 3
-vision.Normalize([0.5], [0.5], True): [0.4], [0.5], True | [0.5], [0.4], True | [0.5], [0.5], False
-vision.Pad(1, 0): 2, 0 | 1, 1
-vision.RandomCrop(2, 1, False): 3, 1, False | 2, 2, False | 2, 1, True
-vision.RandomHorizontalFlip(0.5): 0.4
-vision.RandomVerticalFlip(0.5): 0.4
-vision.RandomResizedCrop(2, (0.1, 1.0)): 3, (0.1, 1.0) | 2, (0.2, 1.0)
-vision.RandomRotation(10): 20 | 10, vision.Inter.BILINEAR
-vision.RandomAffine(10): 20 | 10, (0.1, 0.1)
-vision.RandomColor((0.1, 1.9)): (0.2, 1.9)
-vision.RandomColorAdjust(0.5, 0.5): 0.4, 0.5 | 0.5, 0.4
-vision.Rescale(0.5, 0.0): 0.4, 0.0 | 0.5, 0.1
-vision.Resize(2, vision.Inter.BILINEAR): 3, vision.Inter.BILINEAR | 2, vision.Inter.NEAREST
-vision.Rotate(10): 20 | 10, vision.Inter.BILINEAR | 10, vision.Inter.NEAREST, True
-vision.ToTensor(np.float32): np.float64
-vision.AdjustBrightness(0.5): 0.4
-vision.AdjustContrast(0.5): 0.4
-vision.AdjustHue(0.5): 0.4
-vision.AdjustSaturation(0.5): 0.4
-transforms.OneHot(3, 0.0): 4, 0.0 | 3, 0.1
-transforms.TypeCast(np.float32): np.float64
-""".strip().splitlines()
+TRANSFORMS = Path(__file__).with_name("transforms.txt").read_text("utf-8").splitlines()
 POSITIONS: list[Callable[[Callable[..., object]], object]] = [
     mapped,
     lambda f: mapped(transforms.Compose([vision.HWC2CHW(), f])),
