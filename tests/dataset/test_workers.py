@@ -31,6 +31,7 @@ from minispore.dataset.iterators import DatasetIterator
 from minispore.dataset.transforms import Compose, RandomApply, RandomChoice, TypeCast
 from minispore.dataset.vision import RandomCrop
 from tests.helpers import row_functions
+from tests.helpers.processes import run_python
 from tests.helpers.row_functions import (
     ROWS,
     Floats,
@@ -547,11 +548,6 @@ def test_program_runs_once_and_its_functions_in_workers(program: str, tmp_path: 
     warning, text, output = PROGRAMS[program]
     file = tmp_path / "program.py"
     file.write_text(SHOW + text, encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-W", "always::UserWarning", file],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
+    run = run_python("-W", "always::UserWarning", file)
     assert run.stdout == output
     assert re.search(warning or r"\A\Z", run.stderr), run.stderr

@@ -3,10 +3,11 @@
 import contextlib
 import io
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.processes import run
 
 # In the style of the older model zoo: with operation objects, its own loss and training step, and
 # MindSpore's import paths.
@@ -45,8 +46,4 @@ def test_mindspore_prints_the_same(tmp_path: Path) -> None:
     # MindSpore's compiler reads the source of functions.
     file = tmp_path / "script.py"
     file.write_text(SCRIPT, "utf-8")
-    run = subprocess.run(
-        [PYTHON, str(file)],
-        capture_output=True, encoding="utf-8", check=True, env={**os.environ, "GLOG_v": "4"},
-    )  # fmt: skip
-    assert run.stdout == PRINTED
+    assert run(PYTHON, file, environment={"GLOG_v": "4"}).stdout == PRINTED

@@ -7,11 +7,12 @@ an installed MindSpore, set the path of a Python that has it:
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.processes import run
 
 PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
 ROOT = Path(__file__).parents[2]
@@ -23,15 +24,8 @@ PROGRAM = Path(__file__).with_name("mindspore_callbacks.txt").read_text("utf-8")
 
 
 def printed_by(python: str, package: str, folder: Path) -> str:
-    done = subprocess.run(
-        [python, "-c", PROGRAM, package],
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        cwd=folder,  # MindSpore writes files into the working directory
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
+    # MindSpore writes files into the working folder.
+    done = run(python, "-c", PROGRAM, package, folder=folder, environment={"PYTHONPATH": str(ROOT)})
     return done.stdout
 
 

@@ -1,9 +1,6 @@
 """Resuming is not refused because of settings that do not affect training."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from time import process_time
 
@@ -17,6 +14,7 @@ from minispore.dataset import NumpySlicesDataset, transforms, vision
 from minispore.testing import strategies as some
 from minispore.train.resume import TrainingState, read_training_checkpoint
 from minispore.train.resume.fingerprint import fingerprint
+from tests.helpers.processes import run_python
 from tests.train.scripts import PROGRAM, Script, adam, pipeline, program, saving, sgd
 
 
@@ -97,16 +95,7 @@ def test_fingerprint_is_equal_in_another_process(tmp_path: Path) -> None:
     """Hashes and addresses differ in another process."""
     file = tmp_path / "script.py"
     file.write_text(f"{PROGRAM}{DESCRIBED}", "utf-8")
-    result = [
-        subprocess.run(
-            [sys.executable, file],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
+    result = [run_python(file, environment={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")]
     assert result[0] == result[1]
     assert not re.search(r"0x[0-9a-f]{6}", result[0])
 

@@ -5,7 +5,6 @@ import io
 import mmap
 import os
 import re
-import subprocess
 import sys
 import threading
 import warnings
@@ -33,6 +32,7 @@ from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.fingerprint import differences, fingerprint
 from minispore.utils.checks import is_dict, is_list
 from tests.helpers import optimizer_cases
+from tests.helpers.processes import run_python
 from tests.helpers.public_calls import calls
 from tests.nn.test_invalid_inputs import LAYERS, LOSSES
 from tests.train import scripts
@@ -284,16 +284,9 @@ def test_setting_in_any_place_is_compared(place: str, pytestconfig: pytest.Confi
 
 @pytest.mark.full
 def test_programs_have_the_same_fingerprints_in_other_processes() -> None:
-    command = [sys.executable, settings_grid.__file__, str(STEP)]
+    file = settings_grid.__file__
     outputs = [
-        subprocess.run(
-            command,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            encoding="utf-8",
-        ).stdout
-        for seed in ("1", "2")
+        run_python(file, STEP, environment={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")
     ]
     assert outputs[0] == outputs[1]
     assert outputs[0].count("\n") > 6 * len(settings_grid.PLACES)
