@@ -198,32 +198,6 @@ def test_order_of_sets_is_not_compared(numbers: set[int]) -> None:
     assert one == other != fingerprint(value=contains)
 
 
-@given(st.integers(), st.integers())
-@example(1, 2)
-def test_what_a_function_reads_is_compared(one: int, other: int) -> None:
-    def with_keyword(value: int) -> Callable[[], int]:
-        def read(*, keyword: int = value) -> int:
-            return keyword
-
-        return read
-
-    def with_default(value: int) -> Callable[[], int]:
-        def read(default: int = value) -> int:
-            return default
-
-        return read
-
-    def with_closure(value: int) -> Callable[[], int]:
-        def read() -> int:
-            return value
-
-        return read
-
-    for make in (with_keyword, with_default, with_closure):
-        prints = [fingerprint(value=make(value)) for value in (one, other)]
-        assert (prints[0] == prints[1]) == (one == other)
-
-
 class Restored:
     """An object whose attributes a resume restores."""
 
