@@ -1,4 +1,4 @@
-"""Refused arguments and inputs of layers, losses, wrappers and learning rates: `refusals.txt`."""
+"""Refused arguments, inputs and usual mistakes: `refusals.txt` and `mistakes.txt`."""
 
 from collections import OrderedDict
 from pathlib import Path
@@ -11,6 +11,8 @@ from minispore import Tensor, nn, ops
 from tests.helpers.refusals import Refusal, refusals
 
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
+# A type checker would report most of these.
+MISTAKES = Path(__file__).with_name("mistakes.txt").read_text("utf-8")
 
 
 class Forward(nn.Cell):
@@ -65,4 +67,9 @@ NAMES: dict[str, object] = {
 
 @pytest.mark.parametrize("refusal", refusals(TABLE))
 def test_errors_name_the_argument_what_is_expected_and_what_was_given(refusal: Refusal) -> None:
+    refusal.check(NAMES)
+
+
+@pytest.mark.parametrize("refusal", refusals(MISTAKES))
+def test_common_mistakes_have_helpful_messages(refusal: Refusal) -> None:
     refusal.check(NAMES)
