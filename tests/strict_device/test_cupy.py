@@ -25,30 +25,11 @@ FLOATS = {"e", "f", "d"}
 # The functions of one operand or two that take floats and give them.
 OF_FLOATS = (
     (
-        "abs",
-        "exp",
-        "expm1",
-        "floor",
-        "log",
-        "log1p",
-        "sign",
-        "sqrt",
-        "square",
-        "sinh",
-        "cosh",
-        "tanh",
-        "sin",
-        "cos",
-        "trunc",
-        "asin",
-        "acos",
-        "atan",
-        "asinh",
-        "acosh",
-        "atanh",
+        "abs", "exp", "expm1", "floor", "log", "log1p", "sign", "sqrt", "square", "sinh", "cosh",
+        "tanh", "sin", "cos", "trunc", "asin", "acos", "atan", "asinh", "acosh", "atanh",
     ),
     ("add", "divide", "floor_divide", "maximum", "minimum", "multiply", "remainder", "subtract"),
-)
+)  # fmt: skip
 OF_ARRAYS = ("copy", "flags", "__iadd__", "__setitem__")
 
 
