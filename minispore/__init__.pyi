@@ -48,13 +48,13 @@ from minispore.common.parallel import (
     reset_auto_parallel_context,
     set_auto_parallel_context,
 )
-from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.seed import get_seed, set_seed
-from minispore.common.tensor import Tensor, from_numpy, tensor
 from minispore.graph.cache import GraphInfo, graph_info
 from minispore.graph.jit import jit
 from minispore.log import get_level, get_log_config
 from minispore.ops import GradOperation, constexpr, get_grad, grad, value_and_grad, vmap
+from minispore.ops.parameter import Parameter, ParameterTuple
+from minispore.ops.seed import get_seed, set_seed
+from minispore.ops.tensors import Tensor, from_numpy, tensor
 from minispore.train import (
     F1,
     MAE,

@@ -3,8 +3,7 @@
 from hypothesis import strategies as st
 
 from minispore.common import Parameter, Tensor
-from minispore.common.dtype import DType
-from minispore.engine.dtypes import DTYPES
+from minispore.engine.dtypes import DTYPES, DType
 
 
 def register() -> None:

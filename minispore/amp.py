@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from minispore.common.dtype import float32, int32
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.nn.optim._rates import host_parameter, scalar_value
 from minispore.nn.wrap.cell_wrapper import in_float32
 from minispore.nn.wrap.loss_scale import all_finite, check_loss_scale, next_loss_scale
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.train.amp import (
     auto_mixed_precision,
     build_train_network,

@@ -10,7 +10,7 @@ from minispore._cli.arguments import Arguments
 from minispore._cli.errors import UserError, as_user_error
 from minispore._cli.training import CHECKPOINT, newest_checkpoint
 from minispore._cli.tutorial import Network, batches, data_folder
-from minispore.common import Tensor
+from minispore.ops.tensors import Tensor
 from minispore.train import Model, load_checkpoint, load_param_into_net
 from minispore.train.summary.decode import read_events
 from minispore.utils.arrays import Float32Array

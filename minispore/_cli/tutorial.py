@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from minispore import nn
-from minispore.common import Tensor
 from minispore.common import dtype as mstype
 from minispore.dataset import Dataset, MnistDataset, digits, transforms, vision
+from minispore.ops.tensors import Tensor
 from minispore.utils.progress import progress_bar
 
 _IMAGES = 70_000  # that `digits.write` draws by default

@@ -8,7 +8,7 @@ from typing import Concatenate, Generic, Literal, Protocol, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from minispore.common import Tensor
+from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import Float64Array, HostArray
 from minispore.utils.checks import check_unmasked, is_int_list
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from minispore.common.dtype import DType, float32
-from minispore.common.seed import generator, get_seed
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_fits
-from minispore.engine.dtypes import from_array_dtype
+from minispore.engine.dtypes import DType, float32, from_array_dtype
+from minispore.ops.seed import generator, get_seed
+from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import AnyArray, Float64Array
 from minispore.utils.checks import as_items, check_number, check_one_of, check_type, type_error
 from minispore.utils.facade import facade

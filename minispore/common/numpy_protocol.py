@@ -22,7 +22,7 @@ from minispore.ops import manipulation as _shape
 from minispore.utils.checks import as_tuple, is_sequence, map_items
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 Function = Callable[..., object]
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from itertools import count
 from typing import ClassVar, Self
 
-from minispore.common.initializer import Initializer, initializer
-from minispore.common.tensor import Operand, Tensor
 from minispore.engine.array import device_of
 from minispore.engine.dispatch import ALONE, array_from_values, share, wrap
 from minispore.engine.dtypes import int32
 from minispore.engine.graph import Node, in_record_block
 from minispore.ops import _device_transfer, elementwise, indexing
 from minispore.ops._writes import write_at
+from minispore.ops.initializer import Initializer, initializer
+from minispore.ops.tensors import Operand, Tensor
 from minispore.utils.checks import check_type, describe_value, type_error
 
 _unnamed = count(1)

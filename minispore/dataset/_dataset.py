@@ -8,7 +8,6 @@ from typing import Literal, TypeVar, overload
 import numpy as np
 
 from minispore import dataset as ds
-from minispore.common.tensor import Tensor
 from minispore.dataset._batches import Batch, BatchInfo, BucketBatch, Padding, PerBatch
 from minispore.dataset._ds_callback import DSCallback
 from minispore.dataset._node import (
@@ -20,6 +19,7 @@ from minispore.dataset._node import (
     require_distinct,
 )
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     as_items,
     caller,

@@ -13,8 +13,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from minispore.common.seed import generator, get_dataset_seed, get_seed
 from minispore.engine.array import HostArray
+from minispore.ops.seed import generator, get_dataset_seed, get_seed
 from minispore.utils.checks import as_tuple, caller, check_unmasked, describe_value
 
 # The bytes of strings that share a block, whatever their lengths.

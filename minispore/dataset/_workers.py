@@ -14,9 +14,9 @@ from itertools import islice
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.dataset._node import Block, Node, Stateful, name_of, user_code_of
 from minispore.dataset._pickling import pickled
+from minispore.ops.seed import get_rng_state, set_rng_state
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import os
 
-from minispore.common.seed import set_dataset_seed
 from minispore.dataset._node import seed_of_order
+from minispore.ops.seed import set_dataset_seed
 from minispore.utils.checks import check_int, check_type
 
 __all__ = [

@@ -8,8 +8,6 @@ from typing import Any, Final, Generic, TypedDict, TypeVar, cast
 import numpy as np
 
 from minispore import dataset as ds
-from minispore.common.seed import get_rng_state, set_rng_state
-from minispore.common.tensor import Tensor
 from minispore.dataset._node import (
     Array,
     Driver,
@@ -24,6 +22,8 @@ from minispore.dataset._node import (
     rows_of,
     user_code_of,
 )
+from minispore.ops.seed import get_rng_state, set_rng_state
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import is_mapping, is_sequence, map_items
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from minispore.common.tensor import Tensor
 from minispore.drawing._names import Names
 from minispore.drawing._value_labels import counted
 from minispore.engine.array import Array
 from minispore.engine.graph import Node
 from minispore.nn._graph_recorder import Call, GraphRecord, operation, static_arguments
 from minispore.nn._multi_output_vjp import is_joint
+from minispore.ops.tensors import Tensor
 
 
 @dataclass(frozen=True)

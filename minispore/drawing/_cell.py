@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import NamedTuple
 
-from minispore.common.parameter import Parameter
 from minispore.drawing import _svg as svg
 from minispore.drawing._value_labels import counted, shape_of
 from minispore.nn import Cell, SequentialCell
+from minispore.ops.parameter import Parameter
 from minispore.utils.checks import check_type
 
 MAX_CELLS = 200

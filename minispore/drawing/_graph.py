@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from minispore.common.tensor import Tensor
 from minispore.drawing._boxes import Boxes
 from minispore.drawing._gradients import Gradients
 from minispore.drawing._graph_svg import GraphSvg
@@ -12,6 +11,7 @@ from minispore.nn import Cell
 from minispore.nn._graph_recorder import Call, CellCallRecorder, GraphRecord, record_graph
 from minispore.ops._differentiation import tree_leaves
 from minispore.ops.gradients import check_callable
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_int, describe_value
 
 # From more than 40 boxes on, the boxes of a cell are drawn as one.

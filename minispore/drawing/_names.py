@@ -6,9 +6,9 @@ from itertools import count as count_up
 from itertools import islice
 from typing import NamedTuple
 
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.nn import Cell
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 
 
 class Names(NamedTuple):

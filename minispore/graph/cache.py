@@ -19,7 +19,6 @@ from types import MethodType
 from typing import TypeVar, cast
 
 from minispore.common.context import get_context
-from minispore.common.tensor import Tensor
 from minispore.engine.array import device_target, is_ndarray
 from minispore.engine.array.capture_hooks import current_hooks
 from minispore.engine.graph import in_record_block, is_recording
@@ -28,6 +27,7 @@ from minispore.graph.capture import Computed, PlanError, capture_step, run_on_ta
 from minispore.graph.guards import Watch
 from minispore.graph.plan import GivenNumbers, Plan, layout
 from minispore.graph.tape import Tape
+from minispore.ops.tensors import Tensor
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import is_dict, is_list, is_tuple, type_error
 

@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, _numpy, is_ndarray
 from minispore.engine.array.capture_hooks import Numbers, current_hooks
 from minispore.engine.dispatch import Variable
@@ -24,6 +23,7 @@ from minispore.graph.program import (
     writes,
 )
 from minispore.graph.tape import Captured, Tape
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, is_dict, is_sequence, map_items
 
 R = TypeVar("R")

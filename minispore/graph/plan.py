@@ -5,13 +5,13 @@ from typing import cast
 
 import numpy as np
 
-from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import bytes_of, is_ndarray, root_of
 from minispore.engine.array.capture_hooks import CaptureHooks, N, Numbers
 from minispore.engine.dispatch import aliases
 from minispore.graph.capture import HELD, Capture, Computed, Input, Output, PlanError, as_memory
 from minispore.graph.program import Memory, Program, View, views_in
 from minispore.graph.tape import flattened
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import map_items
 
 

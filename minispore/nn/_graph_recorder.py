@@ -7,13 +7,13 @@ creation, so an operation belongs to the innermost cell during whose call its nu
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from minispore.common.tensor import Tensor
 from minispore.engine.array import Array
 from minispore.engine.dispatch import wrap
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import Node, record
 from minispore.nn.cell import Cell
 from minispore.ops._differentiation import tree_leaves
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_tuple
 
 _CONSTRUCT = "construct"

@@ -6,15 +6,14 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from minispore import nn, ops
-from minispore.common.dtype import DType
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor, checked_gradient
 from minispore.engine.array import A
 from minispore.engine.dispatch import apply1
-from minispore.engine.dtypes import FLOAT
+from minispore.engine.dtypes import FLOAT, DType
 from minispore.engine.graph import is_recording, record
 from minispore.engine.rules import Unary
 from minispore.ops._namespace import zeros_like
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor, checked_gradient
 from minispore.utils.checks import (
     all_are,
     as_tuple,

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias, cast
 
-from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, device_namespace, ensure_owned
 from minispore.engine.dispatch import OptionalPullback, Variable, cast_to, dtype_of, share, wrap
 from minispore.engine.dtypes import FLOAT, float16
 from minispore.engine.graph import Node
 from minispore.ops._namespace import zeros_like
+from minispore.ops.tensors import Tensor
 
 Backward: TypeAlias = Callable[[tuple[Tensor, ...]], Sequence[Tensor]]
 # A pullback of arrays or, if the backward pass is recorded, of variables.

@@ -1,10 +1,9 @@
 """Initialize the parameters of layers from the arguments `…_init`."""
 
-from minispore.common.dtype import DType
-from minispore.common.initializer import Initializer, initializer
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
-from minispore.engine.dtypes import check_float
+from minispore.engine.dtypes import DType, check_float
+from minispore.ops.initializer import Initializer, initializer
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_type
 
 

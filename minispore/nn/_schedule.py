@@ -1,7 +1,7 @@
 """The base class of learning-rate schedules, which optimizers call."""
 
-from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
+from minispore.ops.tensors import Tensor
 
 
 class LearningRateSchedule(Cell):

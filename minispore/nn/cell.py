@@ -20,11 +20,11 @@ from typing import (
 )
 
 from minispore.common.dtype import DType, float16, float32
-from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT, DTypeLike
 from minispore.nn._hooks import HooksMixin, call
 from minispore.ops import _device_transfer
+from minispore.ops.parameter import Parameter, ParameterTuple
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     caller,
     check_one_of,

@@ -5,8 +5,8 @@ from typing import cast
 
 import numpy as np
 
-from minispore.common.tensor import Tensor, tensor_of
 from minispore.nn._schedule import LearningRateSchedule
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import (
     caller,
     check_int,

@@ -5,7 +5,7 @@ A module declares an operation: its `__all__` lists the function, the function's
 """
 
 # An operation on values that are no tensors returns a tensor.
-import minispore.common.tensor as _tensor  # noqa: F401  # pyright: ignore[reportUnusedImport]
+import minispore.ops.tensors as _tensor  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from minispore.utils.facade import facade
 
 __getattr__, __dir__ = facade(__name__)

@@ -13,7 +13,7 @@ from minispore.engine.rules import elementwise as rules
 from minispore.utils.checks import caller, check_bool, check_type, describe_value, type_error
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 
 class ToOptions(NamedTuple):

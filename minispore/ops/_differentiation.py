@@ -10,8 +10,6 @@ from typing import (
     cast,
 )
 
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
 from minispore.engine.dispatch import (
     apply1,
@@ -35,6 +33,8 @@ from minispore.engine.graph import (
 from minispore.engine.rules import elementwise as rules
 from minispore.ops import arithmetic
 from minispore.ops.elementwise import stop_gradient
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     as_items,
     caller,

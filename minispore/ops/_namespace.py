@@ -21,7 +21,7 @@ from minispore.ops.elementwise import *  # noqa: F403
 from minispore.ops.manipulation import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 # Most functions are operations of these modules. The others have another name or other arguments.
 permute_dims = manipulation.permute

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
 from minispore.ops.manipulation import pad_constant
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import INT32_MAX, caller, check_int, tuple_or_none, type_error
 
 # MindSpore's padding modes.

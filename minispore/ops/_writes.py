@@ -35,7 +35,7 @@ from minispore.utils.arrays import IndexArray
 from minispore.utils.checks import caller
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 
 def write_at(input: Tensor, index: object, value: Tensor | Values) -> None:

@@ -34,7 +34,7 @@ from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller, check_one_of, check_type
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "Add", "Div", "FloorDiv", "Maximum", "Minimum", "Mul", "Neg", "Pow", "RealDiv", "Select", "Sub",

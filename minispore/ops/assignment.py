@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, share, wrap
 from minispore.ops._primitive import primitive
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_type
 
 __all__ = ["Assign", "AssignAdd", "AssignSub", "assign", "assign_add", "assign_sub"]

@@ -7,7 +7,6 @@ from functools import partial
 from math import nan
 from typing import Literal, NamedTuple, TypeAlias
 
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -43,6 +42,7 @@ from minispore.ops.comparison import (
 from minispore.ops.indexing import one_hot
 from minispore.ops.manipulation import check_nonempty, permute
 from minispore.ops.reduction import mean, sum
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_int, check_one_of, check_type, value_error
 
 __all__ = ["cross_entropy", "nll_loss", "softmax_cross_entropy"]

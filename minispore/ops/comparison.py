@@ -20,7 +20,7 @@ from minispore.ops._primitive import primitive
 from minispore.utils.checks import caller
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalNot",

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial as functools_partial
 from typing import Any, Final, TypeVar
 
-from minispore.common.tensor import Tensor
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.manipulation import stack, unbind
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     as_items,
     check_bool,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minispore.common.tensor import Tensor
 from minispore.engine.array import Shape, is_host
 from minispore.engine.dispatch import (
     apply1,
@@ -30,6 +29,7 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import pad_constant
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, as_pair, caller, check_int, check_one_of
 
 __all__ = ["conv2d"]

@@ -7,7 +7,6 @@ from typing import Final, TypeAlias, TypeVarTuple
 
 import numpy as np
 
-from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -28,6 +27,7 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import caller, check_int, check_type, type_error
 
 __all__ = [

@@ -44,7 +44,7 @@ from minispore.ops.comparison import (
 from minispore.utils.checks import check_number, check_one_of, check_type, map_items
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "arcsin", "arccos", "arctan", "arcsinh",

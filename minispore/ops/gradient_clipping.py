@@ -5,11 +5,11 @@ from functools import reduce
 from math import inf
 from typing import overload
 
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, half_to_float32
 from minispore.ops.arithmetic import add, maximum, mul
 from minispore.ops.elementwise import clip, square
 from minispore.ops.reduction import root, sum
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, caller, check_number, type_error, value_error
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]

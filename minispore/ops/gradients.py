@@ -12,9 +12,9 @@ from typing import (
     overload,
 )
 
-from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
 from minispore.ops._differentiation import compute_gradients as compute_gradients  # noqa: PLC0414
+from minispore.ops.parameter import Parameter, ParameterTuple
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     all_are,
     as_items,

@@ -55,7 +55,7 @@ from minispore.utils.checks import (
 )
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "Gather", "GatherD", "GatherNd", "OneHot", "StridedSlice", "UnsortedSegmentSum", "diagonal",

@@ -7,7 +7,6 @@ from types import NoneType
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
 from minispore.engine.dispatch import (
@@ -21,6 +20,7 @@ from minispore.ops._primitive import Primitive
 from minispore.ops.arithmetic import add, mul, sub
 from minispore.ops.manipulation import take_places
 from minispore.ops.pooling import check_images
+from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     INT32_MAX,

@@ -50,7 +50,7 @@ from minispore.utils.checks import (
 )
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "BatchMatMul", "BiasAdd", "MatMul", "addmm", "addmv", "baddbmm", "bias_add", "bmm", "dense",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -33,6 +32,7 @@ from minispore.ops.comparison import (
 )
 from minispore.ops.elementwise import log
 from minispore.ops.reduction import sum
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_one_of
 from minispore.utils.warn import warn_at_caller
 

@@ -43,7 +43,7 @@ from minispore.utils.checks import (
 )
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "BroadcastTo", "Concat", "ExpandDims", "Flatten", "Reshape", "Split", "Squeeze", "Stack",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
@@ -23,6 +22,7 @@ from minispore.ops._writes import writable
 from minispore.ops.arithmetic import add, div, mul, sub
 from minispore.ops.elementwise import sqrt
 from minispore.ops.manipulation import as_shape
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_bool, check_number, value_error
 
 __all__ = ["batch_norm", "layer_norm"]

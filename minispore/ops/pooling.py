@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias, cast, overload
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.engine.dispatch import (
@@ -34,6 +33,7 @@ from minispore.ops._windows import (
 )
 from minispore.ops.arithmetic import div
 from minispore.ops.elementwise import stop_gradient
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_pair, caller, check_bool, check_int, check_one_of
 
 __all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]

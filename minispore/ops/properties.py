@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.dispatch import check_tensor
 from minispore.ops._primitive import primitive
+from minispore.ops.tensors import Tensor
 
 __all__ = ["DType", "Rank", "Shape", "Size", "dtype", "rank", "shape", "size"]
 

@@ -5,8 +5,6 @@ from typing import cast
 
 import numpy as np
 
-from minispore.common.seed import generator
-from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import host_values
 from minispore.engine.dispatch import (
@@ -23,6 +21,8 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import Primitive
 from minispore.ops.creation import parse_shape, tensor_from_array
+from minispore.ops.seed import generator
+from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
     as_items,

@@ -64,7 +64,7 @@ from minispore.utils.checks import (
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
-    from minispore.common.tensor import Tensor
+    from minispore.ops.tensors import Tensor
 
 __all__ = [
     "ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin", "L2Normalize", "LogSoftmax",

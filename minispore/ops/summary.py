@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from minispore.common.tensor import Tensor
 from minispore.ops._primitive import Primitive
+from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import caller, check_type
 

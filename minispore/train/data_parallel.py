@@ -12,7 +12,6 @@ from zlib import crc32
 import numpy as np
 
 from minispore.common import Parameter, Tensor
-from minispore.common.tensor import tensor_of
 from minispore.communication import get_group_size, get_rank
 from minispore.communication._collectives import (
     abort_unless_all_failed,
@@ -31,6 +30,7 @@ from minispore.engine.array import to_host
 from minispore.nn import Cell
 from minispore.nn.wrap.cell_wrapper import batch_size_of
 from minispore.nn.wrap.grad_reducer import broadcast_parameters, broadcasts_parameters
+from minispore.ops.tensors import tensor_of
 from minispore.train._metric_collection import MetricCollection
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (

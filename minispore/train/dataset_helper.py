@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from minispore.common import Tensor
 from minispore.dataset import Dataset
 from minispore.dataset.iterators import DatasetIterator
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_arguments, check_int, value_error
 
 __all__ = ["DatasetHelper"]

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minispore.common import Tensor
 from minispore.nn.wrap.cell_wrapper import batch_size_of
+from minispore.ops.tensors import Tensor
 from minispore.train._metric_collection import MetricCollection
 from minispore.train._step_check import StepCheck
 from minispore.train.boundary import boundary_of

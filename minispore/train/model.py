@@ -8,7 +8,6 @@ from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minispore._metrics.metric import Metric, MetricName
-from minispore.common import Tensor
 from minispore.common.context import is_graph_mode, steps_of
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication._group import get_group_size, is_data_parallel
@@ -16,6 +15,7 @@ from minispore.engine.array.capture_hooks import CapturedSteps
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.nn.cell import evaluation_mode
 from minispore.nn.wrap.cell_wrapper import LossFunction
+from minispore.ops.tensors import Tensor
 from minispore.train import loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.protocol.callback import (

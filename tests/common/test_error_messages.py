@@ -11,10 +11,11 @@ import pytest
 
 import minispore as ms
 from minispore import common
-from minispore.common import context, parallel, seed
+from minispore.common import context, parallel
 from minispore.common import initializer as init
 from minispore.engine import array
 from minispore.engine.array import device
+from minispore.ops import seed
 from tests.oracles.common import Entry, read
 
 LINES = Path(__file__).with_name("error_messages.txt").read_text("utf-8").splitlines()

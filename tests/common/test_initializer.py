@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from minispore import Parameter, Tensor, float16, float32, set_seed
 from minispore.common import initializer as init
-from minispore.common import seed
 from minispore.common.initializer import Initializer, initializer
-from minispore.common.seed import generator
+from minispore.ops import seed
+from minispore.ops.seed import generator
 
 SHAPE = (300, 200)  # fan_out, fan_in
 lengths = st.integers(2, 12)

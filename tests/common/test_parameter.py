@@ -12,7 +12,7 @@ import minispore as ms
 from minispore import Parameter, ParameterTuple, Tensor, grad, nn
 from minispore.common.dtype import from_array_dtype
 from minispore.common.initializer import One, initializer
-from minispore.common.parameter import parameter_from_memory
+from minispore.ops.parameter import parameter_from_memory
 from tests.common.strategies import Arrays, arrays
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor
-from minispore.common.printing import tensor_html, tensor_repr
+from minispore.ops._printing import tensor_html, tensor_repr
 from tests.common.strategies import Arrays, arrays, dtypes
 
 NAMES = {"nan": np.nan, "inf": np.inf, "True": True, "False": False}

@@ -17,8 +17,8 @@ from numpy.random import mtrand
 from numpy.typing import NDArray
 
 from minispore import dataset, get_seed, set_seed
-from minispore.common import seed as module
-from minispore.common.seed import (
+from minispore.ops import seed as module
+from minispore.ops.seed import (
     generator,
     get_dataset_seed,
     get_rng_state,
@@ -84,7 +84,7 @@ def test_stream_depends_on_seed_and_name(seed: int | None, entropy: int, name: s
 
 @pytest.mark.full
 def test_stream_is_the_same_in_every_process() -> None:
-    code = "import minispore; from minispore.common.seed import generator; minispore.set_seed(3); "
+    code = "import minispore; from minispore.ops.seed import generator; minispore.set_seed(3); "
     run = subprocess.run(
         [sys.executable, "-c", code + "print(generator('init').random())"],
         capture_output=True,

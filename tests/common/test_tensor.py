@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import minispore as ms
 from minispore import Parameter, Tensor, grad, ops
 from minispore.common.initializer import One
-from minispore.common.tensor import tensor, tensor_of
 from minispore.engine.array import device
+from minispore.ops.tensors import tensor, tensor_of
 from tests.common.strategies import Arrays, arrays, float_types, number_types
 
 scalars = arrays(shapes=st.just(()))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from minispore import Tensor
-from minispore.common import seed
+from minispore.ops import seed
 from minispore.train import SummaryRecord, load_checkpoint, load_checkpoint_async, save_checkpoint
 from minispore.train.checkpoint import loading, saving
 from minispore.train.checkpoint.retention import RetainedFiles

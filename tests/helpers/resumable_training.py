@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore import Tensor, nn, set_seed
-from minispore.common.seed import generator
 from minispore.dataset import (
     Dataset,
     GeneratorDataset,
@@ -23,6 +22,7 @@ from minispore.dataset import (
 from minispore.dataset.transforms import RandomChoice, RandomOrder
 from minispore.dataset.vision import Rescale
 from minispore.nn import exponential_decay_lr
+from minispore.ops.seed import generator
 from minispore.train import Callback, LossMonitor, Model, RunContext
 from minispore.train.protocol.dataset import DatasetLike
 

@@ -17,8 +17,9 @@ from typing import Protocol, cast
 
 import pytest
 
-from minispore.common import context, seed
+from minispore.common import context
 from minispore.common.seed import get_rng_state, set_rng_state
+from minispore.ops import seed
 from tests.oracles import signatures
 from tests.oracles.common import Entry, read
 

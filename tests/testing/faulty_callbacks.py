@@ -10,8 +10,8 @@ from typing import ClassVar, TextIO
 import numpy as np
 
 from minispore import Parameter, Tensor
-from minispore.common.seed import generator
 from minispore.engine.array import is_ndarray
+from minispore.ops.seed import generator
 from minispore.train import Callback, InternalCallbackParam, RunContext, WeightAveraging
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from minispore.common.dtype import as_dtype
-from minispore.common.seed import generator
 from minispore.dataset._node import Array
+from minispore.engine.dtypes import as_dtype
+from minispore.ops.seed import generator
 from minispore.utils.arrays import BoolArray, Float64Array
 from minispore.utils.checks import as_tuple, caller, check_int, check_number, check_type
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minispore.common.dtype import as_dtype
 from minispore.dataset._node import Array
 from minispore.dataset.transforms.transforms import Transform
+from minispore.engine.dtypes import as_dtype
 from minispore.utils.arrays import Float32Array
 from minispore.utils.checks import caller, check_number, check_type
 

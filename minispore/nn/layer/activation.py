@@ -1,12 +1,12 @@
 """Activation layers: functions of each element or along one axis."""
 
 from minispore import ops
-from minispore.common.dtype import float32
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import as_float, check_tensor
+from minispore.engine.dtypes import float32
 from minispore.nn._parameter_init import init_parameter
 from minispore.nn.cell import Cell
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_arguments, check_int, check_type
 
 __all__ = [

@@ -7,14 +7,14 @@ from types import NoneType
 import numpy as np
 
 from minispore import nn, ops
-from minispore.common.dtype import DType, float32
-from minispore.common.initializer import HeUniform, Initializer, Uniform
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
+from minispore.engine.dtypes import DType, float32
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
+from minispore.ops.initializer import HeUniform, Initializer, Uniform
 from minispore.ops.manipulation import normalize_axis_index
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     as_pair,
     check_arguments,

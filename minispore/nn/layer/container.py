@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
 from typing import Generic, Self, TypeAlias, TypeVar, cast, overload
 
-from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, caller, check_type, describe_value
 
 __all__ = ["CellDict", "CellList", "SequentialCell"]

@@ -5,15 +5,15 @@ from functools import partial
 from typing import ClassVar
 
 from minispore import ops
-from minispore.common.dtype import DType, float32
-from minispore.common.initializer import HeUniform, Initializer, Uniform
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor, shape_error
+from minispore.engine.dtypes import DType, float32
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
 from minispore.ops._windows import as_padding
 from minispore.ops.convolution import check_padding, conv2d_transpose_unchecked, conv2d_unchecked
+from minispore.ops.initializer import HeUniform, Initializer, Uniform
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_pair, caller, check_int, check_one_of, check_type
 from minispore.utils.unsupported import hint_keywords
 

@@ -1,13 +1,13 @@
 """The embedding layer: a table of vectors, indexed by integers."""
 
 from minispore import ops
-from minispore.common.dtype import DType, float32
-from minispore.common.initializer import Initializer
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
+from minispore.engine.dtypes import DType, float32
 from minispore.nn._parameter_init import init_parameter
 from minispore.nn.cell import Cell
+from minispore.ops.initializer import Initializer
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_int, check_type
 from minispore.utils.unsupported import hint_keywords
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from minispore import ops
-from minispore.common.dtype import DType, float32
-from minispore.common.initializer import Initializer
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import as_float, check_tensor, half_to_float32, in_float32
+from minispore.engine.dtypes import DType, float32
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
+from minispore.ops.initializer import Initializer
 from minispore.ops.manipulation import normalize_axis_index
 from minispore.ops.normalization import check_epsilon, standardize
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     caller,
     check_int,

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from minispore import ops
-from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_int, check_number, tuple_or_none, value_error
 
 __all__ = [

@@ -4,7 +4,6 @@ from itertools import starmap
 from typing import cast
 
 from minispore import ops
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor, in_float32
 from minispore.engine.rules import unfold
 from minispore.nn.cell import Cell
@@ -16,6 +15,7 @@ from minispore.ops.pooling import (
     max_pool_indices,
     resolve_geometry,
 )
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     as_pair,
     caller,

@@ -1,10 +1,10 @@
 """The base class of losses."""
 
 from minispore import ops
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
 from minispore.nn.cell import Cell
 from minispore.ops.class_losses import REDUCTIONS, Reduction
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_one_of
 
 __all__ = ["LossBase"]

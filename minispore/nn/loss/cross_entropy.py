@@ -3,7 +3,6 @@
 from types import NoneType
 
 from minispore import ops
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import in_float32
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.loss._base import LossBase
@@ -13,6 +12,7 @@ from minispore.ops.class_losses import (
     check_settings,
     from_logits,
 )
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_int, check_type
 
 __all__ = ["CrossEntropyLoss", "NLLLoss", "SoftmaxCrossEntropyWithLogits"]

@@ -4,7 +4,6 @@ from types import NoneType
 from typing import cast
 
 from minispore import ops
-from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import as_float, check_tensor, in_float32
 from minispore.nn.loss._base import LossBase
 from minispore.nn.loss.cross_entropy import (
@@ -23,6 +22,7 @@ from minispore.ops.losses import (
     kl_div_as,
     warn_of_broadcasting,
 )
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import check_number, check_one_of, check_positive, check_type
 
 __all__ = [

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
     all_are,
     caller,

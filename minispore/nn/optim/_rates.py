@@ -6,12 +6,12 @@ from typing import cast
 import numpy as np
 
 from minispore import nn
-from minispore.common.dtype import DType, float32
-from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
-from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import to_host
+from minispore.engine.dtypes import DType, float32
 from minispore.nn._schedule import LearningRateSchedule
 from minispore.nn.cell import Cell
+from minispore.ops.parameter import Parameter, ParameterTuple, parameter_from_memory
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import caller, check_number, type_error
 
 

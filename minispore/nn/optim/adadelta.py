@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from minispore.common.parameter import ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
+from minispore.ops.parameter import ParameterTuple
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import hint_keywords
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minispore.common.dtype import float32
-from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
+from minispore.engine.dtypes import float32
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim._rates import host_parameter
 from minispore.nn.optim.adam import check_betas
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, update_average
+from minispore.ops.parameter import Parameter, ParameterTuple
 from minispore.utils.unsupported import hint_keywords
 
 __all__ = ["AdaMax"]

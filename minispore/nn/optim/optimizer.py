@@ -8,8 +8,6 @@ import numpy as np
 
 from minispore import ops
 from minispore.common.dtype import float16, float32, int32
-from minispore.common.parameter import Parameter, ParameterTuple, parameter_from_memory
-from minispore.common.tensor import Tensor, tensor_of
 from minispore.engine.array import (
     A,
     Array,
@@ -33,6 +31,8 @@ from minispore.nn.optim._rates import (
     scalar_value,
 )
 from minispore.ops._writes import writable
+from minispore.ops.parameter import Parameter, ParameterTuple, parameter_from_memory
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.checks import caller, check_number, is_sequence
 
 __all__ = ["Optimizer"]

@@ -9,15 +9,15 @@ from typing import TypeAlias, cast
 
 from minispore import ops
 from minispore.common.context import is_graph_mode, steps_of
-from minispore.common.dtype import float16, float32
-from minispore.common.parameter import ParameterTuple
-from minispore.common.tensor import Tensor
 from minispore.communication._group import is_data_parallel
 from minispore.engine.array.capture_hooks import CapturedSteps
+from minispore.engine.dtypes import float16, float32
 from minispore.nn._hooks import HookHandle, RegisteredHook
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.ops._differentiation import compute_gradients
+from minispore.ops.parameter import ParameterTuple
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, check_arguments, check_function, check_type, type_error
 from minispore.utils.warn import warn_at_caller
 

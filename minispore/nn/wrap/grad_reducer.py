@@ -7,8 +7,6 @@ from typing import Final, cast
 import numpy as np
 
 from minispore.common.parallel import get_auto_parallel_context, is_set_explicitly
-from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
 from minispore.communication import GlobalComm, get_group_size
 from minispore.communication._collectives import (
     all_reduce_sum,
@@ -29,6 +27,8 @@ from minispore.engine.array import (
 from minispore.engine.dispatch import wrap
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer
+from minispore.ops.parameter import Parameter, ParameterTuple
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, check_one_of, check_type, type_error
 
 __all__ = ["DistributedGradReducer"]

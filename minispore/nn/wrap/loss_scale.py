@@ -12,12 +12,12 @@ import numpy as np
 
 from minispore import ops
 from minispore.common.dtype import float32, int32
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._rates import host_parameter, scalar_value
 from minispore.nn.optim.optimizer import Optimizer
 from minispore.nn.wrap.cell_wrapper import TrainOneStepCell, in_float32
+from minispore.ops.parameter import Parameter
+from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_int, check_number, check_type, value_error
 from minispore.utils.warn import warn_at_caller
 

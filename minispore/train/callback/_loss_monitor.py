@@ -1,6 +1,6 @@
 """LossMonitor: print the loss, and stop training when it is not finite."""
 
-from minispore.common import Tensor
+from minispore.ops.tensors import Tensor
 from minispore.train.protocol.callback import (
     Callback,
     InternalCallbackParam,

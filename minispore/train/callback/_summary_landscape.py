@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, cast
 import numpy as np
 
 from minispore.common import Parameter, Tensor
-from minispore.common.seed import generator, get_rng_state, set_rng_state
 from minispore.nn import Cell
+from minispore.ops.seed import generator, get_rng_state, set_rng_state
 from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.metrics import Loss

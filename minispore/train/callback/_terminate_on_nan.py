@@ -1,6 +1,6 @@
 """TerminateOnNaN: stop the run when the loss is not finite."""
 
-from minispore.common import Tensor
+from minispore.ops.tensors import Tensor
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
 from minispore.train.protocol.outputs import (
     PendingDeviceValues,

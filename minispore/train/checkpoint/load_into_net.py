@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from minispore.common import Parameter
-from minispore.common.tensor import tensor_of
 from minispore.nn.cell import Cell
+from minispore.ops.tensors import tensor_of
 from minispore.train.checkpoint.storage import by_unique_name
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import check_bool, check_type, is_mapping

@@ -8,9 +8,9 @@ from types import NoneType
 from typing import Final
 
 from minispore.common import Parameter
-from minispore.common.parameter import parameter_from_memory
-from minispore.common.tensor import tensor_of
 from minispore.nn.cell import Cell
+from minispore.ops.parameter import parameter_from_memory
+from minispore.ops.tensors import tensor_of
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import BackgroundCall, background
 from minispore.train.checkpoint.load_into_net import load_param_into_net

@@ -7,11 +7,11 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
-from minispore.common import Tensor
 from minispore.communication import get_rank
 from minispore.nn import Cell, Optimizer, TrainOneStepCell
 from minispore.nn._hooks import HookHandle
 from minispore.nn.wrap.cell_wrapper import GradientHook
+from minispore.ops.tensors import Tensor
 from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.protocol.training_state import TrainingState
 from minispore.utils.checks import check_type, describe_value

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar, Final, Protocol, TypeGuard, runtime_checkable
 
-from minispore.common import Tensor
-from minispore.common.seed import get_rng_state, set_rng_state
+from minispore.ops.seed import get_rng_state, set_rng_state
+from minispore.ops.tensors import Tensor
 from minispore.train.protocol.state_fields import read_field
 from minispore.utils.checks import caller, describe_value, is_mapping, is_sequence
 

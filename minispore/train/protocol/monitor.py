@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, TypeVar, cast
 
-from minispore.common import Tensor
+from minispore.ops.tensors import Tensor
 from minispore.train.protocol.callback import InternalCallbackParam, RunContext
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.utils.checks import caller, check_number, check_one_of, check_type

@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from minispore import ops
-from minispore.common import Tensor
 from minispore.engine.array import NUMPY_TYPES, is_host
 from minispore.nn.cell import Cell
+from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import as_items
 

@@ -11,9 +11,8 @@ from typing import Final, cast
 
 import numpy as np
 
-from minispore.common import Tensor
-from minispore.common.tensor import tensor_of
 from minispore.engine.array import is_ndarray
+from minispore.ops.tensors import Tensor, tensor_of
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import is_dict, is_list, is_mapping, is_sequence
 

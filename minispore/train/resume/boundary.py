@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from minispore.common.seed import get_rng_state, set_rng_state
+from minispore.ops.seed import get_rng_state, set_rng_state
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason, StateSaver
 from minispore.train.protocol.dataset import EpochIterator, SupportsState
 from minispore.train.protocol.training_state import TrainingState, encode

@@ -38,9 +38,9 @@ from uuid import UUID
 
 import numpy as np
 
-from minispore.common import Tensor
 from minispore.common._object_state import STDLIB, is_a, is_immutable, items_of
 from minispore.dataset._description import sample_indices
+from minispore.ops.tensors import Tensor
 
 Parts = Iterable[tuple[str, object]]
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]

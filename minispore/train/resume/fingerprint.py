@@ -26,12 +26,12 @@ from minispore.common._object_state import (
     state_of,
     variable_reads,
 )
-from minispore.common.seed import get_dataset_seed
-from minispore.common.tensor import gradient_hooks
 from minispore.dataset import Dataset
 from minispore.dataset._description import code_and_data, describe_pipeline, sample_indices
 from minispore.dataset.iterators import stateful_objects
 from minispore.nn import Cell, Optimizer
+from minispore.ops.seed import get_dataset_seed
+from minispore.ops.tensors import gradient_hooks
 from minispore.train.resume.descriptions import (
     MAX_ITEMS,
     MAX_LISTED,

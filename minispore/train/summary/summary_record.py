@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from minispore.common import Tensor
 from minispore.nn import Cell
 from minispore.ops.summary import check_shape, check_unicode, summary_subscribers
+from minispore.ops.tensors import Tensor
 from minispore.train.summary.deferred_writer import DeferredWriter, run_all
 from minispore.train.summary.event import Content, Event, Landscape, Value
 from minispore.train.summary.event_writer import (
