@@ -27,6 +27,7 @@ from minispore._cli.tutorial import cache_folder
 from minispore.dataset import digits as generated
 from minispore.dataset import download
 from minispore.train import Callback, RunContext
+from tests.helpers.processes import run_python
 
 
 def read_table(folder: Path) -> list[dict[str, str]]:
@@ -412,7 +413,7 @@ def test_shell_completes_commands_and_options(line: str, words: set[str], tmp_pa
         "COMP_POINT": str(len(line)),
     }
     command = "from minispore._cli import main; main()"
-    subprocess.run([sys.executable, "-c", command], env={**os.environ, **variables}, check=True)
+    run_python("-c", command, environment=variables)
     assert set(completions.read_text("utf-8").split("\013")) == words
 
 

@@ -32,14 +32,8 @@ def test_state_is_read_without_a_call_of_the_users_code(
     base: type, slots: tuple[str, ...] | None
 ) -> None:
     names = (
-        "__iter__",
-        "__len__",
-        "items",
-        "__getattribute__",
-        "__eq__",
-        "__class__",
-        "__reduce__",
-    )
+        "__iter__", "__len__", "items", "__getattribute__", "__eq__", "__class__", "__reduce__",
+    )  # fmt: skip
     methods = {**dict.fromkeys(names, fail), "__class__": property(fail), "__hash__": None}
     if slots and issubclass(base, tuple | bytes | int | OrderedDict):
         slots = ()  # Their classes can have none, or have a dict already.

@@ -3,7 +3,6 @@
 import atexit
 import gc
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,6 +23,7 @@ from minispore.communication._watchdog import (
     abort_unless_all_failed,
     watch_exits,
 )
+from tests.helpers.processes import run_python
 
 # Seconds: the timeout of the watchdogs here, and a limit that only a failing test reaches.
 SOON, LIMIT = 0.05, 20.0
@@ -115,7 +115,7 @@ assert gc.isenabled()
 
 @pytest.mark.full
 def test_garbage_collection_does_not_block_the_stack_report() -> None:
-    subprocess.run([sys.executable, "-c", COLLECTING], check=True, timeout=60)
+    run_python("-c", COLLECTING)
 
 
 @pytest.mark.parametrize("enabled", [False, True])

@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minispore
-from minispore.dataset import (
-    FashionMnistDataset,
-    MnistDataset,
-    PKSampler,
-    _mnist_dataset,
-    transforms,
-    vision,
-)
+from minispore import dataset as ds
+from minispore.dataset import _mnist_dataset
 from minispore.dataset.idx import write_idx
 
 
@@ -50,7 +44,7 @@ def first_pixels(dataset: minispore.dataset.Dataset) -> list[int]:
 
 
 def test_mnist_columns_types_and_shapes_equal_mindspores(folder: Path) -> None:
-    dataset = MnistDataset(str(folder))
+    dataset = ds.MnistDataset(str(folder))
     assert dataset.get_col_names() == ["image", "label"]
     assert dataset.output_shapes() == [[28, 28, 1], []]
     assert dataset.output_types() == [np.uint8, np.uint32]
@@ -58,13 +52,13 @@ def test_mnist_columns_types_and_shapes_equal_mindspores(folder: Path) -> None:
 
 
 @given(
-    kind=st.sampled_from([MnistDataset, FashionMnistDataset]),
+    kind=st.sampled_from([ds.MnistDataset, ds.FashionMnistDataset]),
     usage=st.sampled_from([None, "all", "train", "test"]),
     samples=st.integers(1, 9),
     shards=st.integers(1, 4),
 )
 def test_usage_samples_and_shards_select_rows_with_those_of_test_first(
-    both: Path, kind: type[MnistDataset], usage: str | None, samples: int, shards: int
+    both: Path, kind: type[ds.MnistDataset], usage: str | None, samples: int, shards: int
 ) -> None:
     train, test = [10, 11, 12, 13, 14, 15], [20, 21, 22]
     expected = {"train": train, "test": test}.get(str(usage), test + train)
@@ -78,63 +72,63 @@ def test_usage_samples_and_shards_select_rows_with_those_of_test_first(
 @pytest.mark.parametrize("usage", ["train", "test", None])
 def test_names_may_have_a_dot(folder: Path, usage: str | None) -> None:
     """As unpacked by some programs: train-images.idx3-ubyte."""
-    expected = first_pixels(MnistDataset(folder, usage, shuffle=False))
+    expected = first_pixels(ds.MnistDataset(folder, usage, shuffle=False))
     for path in [*folder.iterdir()]:
         path.rename(folder / path.name.replace("-idx", ".idx"))
-    assert first_pixels(MnistDataset(folder, usage, shuffle=False)) == expected != []
+    assert first_pixels(ds.MnistDataset(folder, usage, shuffle=False)) == expected != []
 
 
 def test_errors_name_the_subclass(folder: Path) -> None:
     (folder / "train-labels-idx1-ubyte").unlink()
     with pytest.raises(RuntimeError, match="^For 'FashionMnistDataset', .* but not their labels"):
-        FashionMnistDataset(folder, "train")
+        ds.FashionMnistDataset(folder, "train")
 
 
 def test_pk_sampler_draws_rows_of_each_class(folder: Path) -> None:
-    dataset = MnistDataset(folder, "train", sampler=PKSampler(2))
+    dataset = ds.MnistDataset(folder, "train", sampler=ds.PKSampler(2))
     rows = list(dataset.project("label").create_tuple_iterator(num_epochs=1, output_numpy=True))
     assert [int(label) for (label,) in rows] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     assert [len(part) for part in dataset.split([9, 3])] == [9, 3]
-    dataset.use_sampler(PKSampler(2, num_samples=3))
+    dataset.use_sampler(ds.PKSampler(2, num_samples=3))
     assert dataset.get_dataset_size() == 3
     with pytest.raises(ValueError, match="'class_column' must be a column of labels"):
-        MnistDataset(folder, sampler=PKSampler(2, class_column="class"))
+        ds.MnistDataset(folder, sampler=ds.PKSampler(2, class_column="class"))
     with pytest.raises(NotImplementedError, match="'num_class' must be None, but got 3"):
-        PKSampler(2, 3)
+        ds.PKSampler(2, 3)
 
 
 def test_missing_folder_or_files_raise(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="absent"):
-        MnistDataset(tmp_path / "absent")
+        ds.MnistDataset(tmp_path / "absent")
     with pytest.raises(RuntimeError, match="there is no 'train-images-idx3-ubyte'"):
-        MnistDataset(tmp_path, "train")
+        ds.MnistDataset(tmp_path, "train")
     for missing, file in (("labels", "train-labels-idx1"), ("images", "train-images-idx3")):
         write_pair(tmp_path, "train", 2, 0)
         (tmp_path / f"{file}-ubyte").unlink()
         with pytest.raises(RuntimeError, match=f"but not their {missing}"):
-            MnistDataset(tmp_path, "train")
+            ds.MnistDataset(tmp_path, "train")
 
 
 def test_mismatched_files_are_named(folder: Path) -> None:
     labels = folder / "train-labels-idx1-ubyte"
     write_idx(labels, np.zeros(5, np.uint8))
     with pytest.raises(RuntimeError, match=r"holds 6 images, but '.*labels.*' holds 5 labels"):
-        MnistDataset(folder, "train")
+        ds.MnistDataset(folder, "train")
     write_idx(labels, np.array([0, 1, 2, 3, 10, 5], np.uint8))
     with pytest.raises(RuntimeError, match=r"train-labels.* label number 4 is 10"):
-        list(MnistDataset(folder, "train"))
+        list(ds.MnistDataset(folder, "train"))
     write_idx(labels, np.zeros((6, 1), np.uint8))
     with pytest.raises(RuntimeError, match="one label an image"):
-        MnistDataset(folder, "train")
+        ds.MnistDataset(folder, "train")
     write_idx(folder / "train-images-idx3-ubyte", np.zeros((6, 27, 28), np.uint8))
     with pytest.raises(RuntimeError, match="must hold images of 28 x 28"):
-        MnistDataset(folder, "train")
+        ds.MnistDataset(folder, "train")
 
 
 def test_truncated_file_raises_before_first_row(folder: Path) -> None:
     images = folder / "train-images-idx3-ubyte"
     images.write_bytes(images.read_bytes()[:-1])
-    dataset = MnistDataset(folder, "train")
+    dataset = ds.MnistDataset(folder, "train")
     with pytest.raises(RuntimeError, match="train-images-idx3-ubyte"):
         next(iter(dataset))
 
@@ -149,7 +143,7 @@ def test_files_changed_during_reading_are_named(
         write_pair(folder, "train", counted - 1, 10)
         return counted
 
-    dataset = MnistDataset(folder, "train")
+    dataset = ds.MnistDataset(folder, "train")
     monkeypatch.setattr(_mnist_dataset, "_count_images", count_and_change)
     with pytest.raises(RuntimeError, match="train-images.* or .*train-labels.* changed while"):
         first_pixels(dataset)
@@ -158,16 +152,16 @@ def test_files_changed_during_reading_are_named(
 @pytest.mark.mnist
 def test_tutorial_pipeline_equals_mindspore_bitwise(mnist: Path) -> None:
     dataset = (
-        MnistDataset(mnist, "test", shuffle=False)
+        ds.MnistDataset(mnist, "test", shuffle=False)
         .map(
             [
-                vision.Rescale(1.0 / 255.0, 0),
-                vision.Normalize(mean=(0.1307,), std=(0.3081,)),
-                vision.HWC2CHW(),
+                ds.vision.Rescale(1.0 / 255.0, 0),
+                ds.vision.Normalize(mean=(0.1307,), std=(0.3081,)),
+                ds.vision.HWC2CHW(),
             ],
             "image",
         )
-        .map(transforms.TypeCast(minispore.int32), "label")
+        .map(ds.transforms.TypeCast(minispore.int32), "label")
         .batch(64)
     )
     assert dataset.get_dataset_size() == 157

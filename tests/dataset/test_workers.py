@@ -30,6 +30,7 @@ from minispore.dataset.iterators import DatasetIterator
 from minispore.dataset.transforms import Compose, RandomApply, RandomChoice, TypeCast
 from minispore.dataset.vision import RandomCrop
 from tests.helpers import row_functions
+from tests.helpers.processes import run_python
 from tests.helpers.row_functions import (
     ROWS,
     Floats,
@@ -525,10 +526,5 @@ def show(function):
 def test_program_runs_once_and_its_functions_in_workers(program: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(SHOW + PROGRAMS[program], encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-W", "always::UserWarning", file],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
+    run = run_python("-W", "always::UserWarning", file)
     assert (run.stdout, run.stderr) == ("begins\n[0, 3]\n", "")

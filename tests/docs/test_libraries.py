@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
@@ -18,6 +17,7 @@ from minispore import Tensor, nn
 from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Model
+from tests.helpers.processes import run
 from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = SCRIPTS.parents[1]
@@ -50,9 +50,7 @@ def test_recorded_events_occur(library: str) -> None:
 def test_events_of_an_installed_mindspore_are_the_recorded_ones() -> None:
     program = "import json; from benchmarks import record_libraries as recorder; "
     program += "print(json.dumps(recorder.runs('MindSpore')))"
-    done = subprocess.run(
-        [str(PYTHON), "-c", program], cwd=ROOT, check=True, capture_output=True, encoding="utf-8"
-    )
+    done = run(PYTHON, "-c", program, folder=ROOT)
     assert json.loads(done.stdout.splitlines()[-1]) == recorded("MindSpore")
 
 

@@ -18,25 +18,12 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
 PAGES = sorted(FOLDER.rglob("*.md"))
 PUBLIC_MODULES = [
-    "minispore",
-    "minispore.amp",
-    "minispore.communication",
-    "minispore.dataset",
-    "minispore.dataset.samplers",
-    "minispore.dataset.transforms",
-    "minispore.dataset.vision",
-    "minispore.drawing",
-    "minispore.engine.array",
-    "minispore.engine.dispatch",
-    "minispore.nn",
-    "minispore.ops",
-    "minispore.testing",
-    "minispore.testing.strategies",
-    "minispore.tensorpack",
-    "minispore.train",
-    "minispore.train.protocol",
-    "minispore.train.summary",
-]
+    "minispore", "minispore.amp", "minispore.communication", "minispore.dataset",
+    "minispore.dataset.samplers", "minispore.dataset.transforms", "minispore.dataset.vision",
+    "minispore.drawing", "minispore.engine.array", "minispore.engine.dispatch", "minispore.nn",
+    "minispore.ops", "minispore.testing", "minispore.testing.strategies", "minispore.tensorpack",
+    "minispore.train", "minispore.train.protocol", "minispore.train.summary",
+]  # fmt: skip
 DIRECTIVE = re.compile(r"^::: (minispore[\w.]+)$", re.MULTILINE)
 ALIAS = re.compile(r"^\[\]\(\)\{#(minispore[\w.]+)\}$", re.MULTILINE)
 CROSS_REFERENCE = re.compile(r"\]\[(minispore\.[\w.]+)\]")

@@ -28,52 +28,9 @@ class Languages(Protocol):
 
 READMES = ("README.md", "README.zh.md")
 languages = cast("Languages", load_script(SCRIPTS / "languages.py"))
-PAGE = """---
-run: true
----
-
-# The loop & its hooks
-
-Read [lesson 7](07-sgd.md#a) and [`C`][minispore.nn.Cell].
-
-!!! note "In other words"
-
-    A box.
-
-| a | b |
-|---|---|
-
-## The `idea`
-
-```python
-# A comment.
-print(1)
-```
-"""
+PAGE = Path(__file__).with_name("page.txt").read_text("utf-8")
 DIGEST = sha256(PAGE.encode()).hexdigest()[:12]
-TRANSLATION = """---
-run: true
-english: {DIGEST}
----
-
-# 循环及其钩子 {#the-loop-its-hooks}
-
-请阅读[第 7 课](07-sgd.md#a)和 [`C`][minispore.nn.Cell]。
-
-!!! note "换句话说"
-
-    方框。
-
-| 甲 | 乙 |
-|---|---|
-
-## 思路 {#the-idea}
-
-```python
-# A comment.
-print(1)
-```
-""".replace("{DIGEST}", DIGEST)
+TRANSLATION = Path(__file__).with_name("page.zh.txt").read_text("utf-8").replace("{DIGEST}", DIGEST)
 
 
 def test_translations_have_the_structure_of_their_pages() -> None:

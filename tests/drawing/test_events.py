@@ -13,7 +13,6 @@ from minispore.drawing import draw_events
 from minispore.testing import Event, Scenario
 from minispore.testing import strategies as mst
 from minispore.train import History, LossMonitor
-from tests.helpers.refusals import Refusal, refusals
 from tests.helpers.svg_reader import Rect, read, text_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -130,14 +129,3 @@ def test_effects_and_numbers_are_written(event: Event, text: str) -> None:
 def test_500_events_can_be_drawn() -> None:
     assert read(draw_events([Event("run")] * 500)).name == "500 events"
     assert read(draw_events([Event("run")])).name == "1 event"
-
-
-INVALID = """
-    draw_events([])  # ValueError: 'events' must have 1 to 500 events | has 0
-    draw_events([Event("run")] * 501)  # ValueError: has 501
-"""
-
-
-@pytest.mark.parametrize("refusal", refusals(INVALID))
-def test_too_few_or_too_many_events_raise(refusal: Refusal) -> None:
-    refusal.check({"draw_events": draw_events, "Event": Event})

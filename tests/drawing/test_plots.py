@@ -17,7 +17,6 @@ from hypothesis.extra import numpy as hnp
 
 from minispore.drawing import Span, digit_pad, draw_broadcast, draw_curves, draw_images, draw_spans
 from minispore.utils.arrays import Float64Array, UInt8Array
-from tests.helpers.refusals import Refusal, refusals
 from tests.helpers.svg_reader import check_texts, read
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -245,33 +244,3 @@ def test_page_is_shown_in_a_frame_and_saved(tmp_path: Path) -> None:
     page.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text("utf-8") == page
     assert unescape(page._repr_html_().partition('srcdoc="')[2].partition('"')[0]) == page
-
-
-INVALID = """
-draw_curves({})  # ValueError: 'curves' | 1 to 3 curves | 0
-draw_curves({name: [1.0] for name in "abcd"})  # ValueError: 'curves' | 1 to 3 curves | 4
-draw_curves({"a": [1.0]}, log="z")  # ValueError: 'log' | 'x', 'y' or 'xy' | 'z'
-draw_curves({"a": [1.0]}, [1.0, 2.0])  # ValueError: for each position | 2 positions | 1 values
-draw_curves({"a": [math.nan]})  # ValueError: 'curves' | no point
-draw_broadcast()  # ValueError: must be an operand | 0 operands
-draw_broadcast([])  # ValueError: not empty | (0,)
-draw_broadcast([1, 2], [1, 2, 3])  # ValueError: must match | (2,) and (3,)
-draw_curves({"a": [1.0]}, {"b": [1.0]})  # ValueError: for each position | 0 positions | 1 values
-draw_spans({})  # ValueError: 'lanes' | contain a span
-draw_spans({"a": [Span(1, 1)]})  # ValueError: positive length | 1 to 1
-draw_spans({"a": [Span(0, math.inf)]})  # ValueError: positive length | 0 to inf
-draw_spans({"a": [Span(0, 1, "x", 4)]})  # ValueError: colour | from 0 to 3 | 4
-digit_pad([])  # ValueError: 'weights' | (784, n) | none
-digit_pad([np.zeros((784, 9)), np.zeros(9)])  # ValueError: 'weights' | (10,) | (784, 9), (9,)
-digit_pad([np.zeros((784, 10))])  # ValueError: 'weights' | (10,) | (784, 10)
-digit_pad([np.zeros((784, 10)), 1.0])  # ValueError: 'weights' | (10,) | (784, 10), ()
-draw_images(np.zeros((2, 2)))  # ValueError: 'images' | (n, height, width) | (2, 2)
-draw_images(np.zeros((2, 2, 2)), ["a"])  # ValueError: 'captions' | 2 texts | 1
-"""
-
-
-@pytest.mark.parametrize("refusal", refusals(INVALID))
-def test_wrong_arguments_raise(refusal: Refusal) -> None:
-    functions = (Span, digit_pad, draw_broadcast, draw_curves, draw_images, draw_spans)
-    names = {function.__name__: function for function in functions}
-    refusal.check({**names, "math": math, "np": np})

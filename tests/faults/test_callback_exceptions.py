@@ -18,15 +18,9 @@ from tests.faults.kill_harness import check_files
 
 MINDSPORE_HOOKS = [*EVENTS, "__enter__", "__exit__"]
 TENSORPACK_HOOKS = [
-    "_setup_graph",
-    "_before_train",
-    "_before_epoch",
-    "_before_run",
-    "_after_run",
-    "_trigger_step",
-    "_after_epoch",
-    "_trigger_epoch",
-]
+    "_setup_graph", "_before_train", "_before_epoch", "_before_run", "_after_run", "_trigger_step",
+    "_after_epoch", "_trigger_epoch",
+]  # fmt: skip
 ERRORS: list[type[BaseException]] = [
     ZeroDivisionError,
     StopIteration,  # which ends generators

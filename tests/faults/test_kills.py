@@ -12,16 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults import kill_harness
 from tests.faults.conftest import Baseline
-from tests.faults.kill_harness import (
-    ForkServer,
-    KillRun,
-    ScheduledSignal,
-    check_files,
-    check_lines,
-    output_files,
-    run_with_kills,
-)
 from tests.faults.training_script import KINDS
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
@@ -31,21 +23,21 @@ KILLS = int(os.environ.get("MINISPORE_KILLS", "100"))
 SAVED = [kind for kind in KINDS if kind != "request"]
 
 
-def check(kind: str, folder: Path, log: KillRun, baseline: Baseline) -> None:
+def check(kind: str, folder: Path, log: kill_harness.KillRun, baseline: Baseline) -> None:
     complete, files = baseline(kind)
     assert log.runs[-1].end == complete.end
-    check_lines(log, complete.lines)
-    assert output_files(folder) == files
+    kill_harness.check_lines(log, complete.lines)
+    assert kill_harness.output_files(folder) == files
 
 
 @pytest.mark.parametrize(
     "kind", ["backup", *(pytest.param(k, marks=pytest.mark.full) for k in SAVED if k != "backup")]
 )
 def test_killed_training_resumes_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: Baseline
+    fork_server: kill_harness.ForkServer, tmp_path: Path, kind: str, baseline: Baseline
 ) -> None:
     seconds = baseline(kind)[0].seconds
-    log = run_with_kills(fork_server, kind, tmp_path, random.Random(kind), 1, seconds)
+    log = kill_harness.run_with_kills(fork_server, kind, tmp_path, random.Random(kind), 1, seconds)
     check(kind, tmp_path, log, baseline)
 
 
@@ -53,16 +45,18 @@ def test_killed_training_resumes_with_equal_results(
 @pytest.mark.parametrize("kind", SAVED)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
 def test_repeatedly_killed_training_ends_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: Baseline
+    fork_server: kill_harness.ForkServer, tmp_path: Path, kind: str, number: int, baseline: Baseline
 ) -> None:
     """KeyboardInterrupt may be raised between any two statements."""
     rng = random.Random()
     seconds = baseline(kind)[0].seconds
-    logs: list[KillRun] = []
+    logs: list[kill_harness.KillRun] = []
     while (missing := KILLS - sum(log.kills for log in logs)) > 0:
         folder = tmp_path / str(len(logs))
         within = seconds * (1 if number == signal.SIGINT else rng.choice((0.1, 0.3, 1)))
-        logs.append(run_with_kills(fork_server, kind, folder, rng, missing, within, number))
+        logs.append(
+            kill_harness.run_with_kills(fork_server, kind, folder, rng, missing, within, number)
+        )
         check(kind, folder, logs[-1], baseline)
     print(
         f"{kind}: {sum(log.kills for log in logs)} kills in {len(logs)} trainings, all with the "
@@ -73,27 +67,27 @@ def test_repeatedly_killed_training_ends_with_equal_results(
 
 @pytest.mark.slow
 def test_stop_request_followed_by_kill_can_be_resumed(
-    fork_server: ForkServer, tmp_path: Path, baseline: Baseline
+    fork_server: kill_harness.ForkServer, tmp_path: Path, baseline: Baseline
 ) -> None:
     """Clusters send SIGTERM, and shortly after it SIGKILL."""
     rng = random.Random()
     complete, _ = baseline("request")
     stopped = killed = 0
-    log = KillRun()
+    log = kill_harness.KillRun()
     while stopped + killed < KILLS:
         signals = [
-            ScheduledSignal(rng.uniform(0, complete.seconds / 2), signal.SIGTERM),
-            ScheduledSignal(rng.uniform(0, 0.05)),
+            kill_harness.ScheduledSignal(rng.uniform(0, complete.seconds / 2), signal.SIGTERM),
+            kill_harness.ScheduledSignal(rng.uniform(0, 0.05)),
         ]
         part = fork_server.run("request", tmp_path, *signals[: rng.choice((1, 2))])
         assert part.errors == ""
         log.runs.append(part)
-        check_files(tmp_path)
+        kill_harness.check_files(tmp_path)
         stopped += part.end == "stopped"
         killed += part.status == -signal.SIGKILL
         if part.end.startswith("end"):
             assert part.end == complete.end
-            check_lines(log, complete.lines)
-            assert output_files(tmp_path) == {}
-            log = KillRun()
+            kill_harness.check_lines(log, complete.lines)
+            assert kill_harness.output_files(tmp_path) == {}
+            log = kill_harness.KillRun()
     print(f"request: {stopped} stops on request, {killed} kills")

@@ -1,8 +1,6 @@
 """Training on a GPU, compared with the CPU: steps, callbacks, files, the tutorial."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -15,6 +13,7 @@ from minispore import Tensor, load_checkpoint, load_param_into_net, nn, save_che
 from minispore.engine.array import Array, ArrayBackend, DeviceTarget, device
 from minispore.tensorpack import DEFAULT_CALLBACKS
 from minispore.train import Callback, CheckpointConfig, LossMonitor, ModelCheckpoint
+from tests.helpers.processes import run_python
 from tests.strict_device.runs import BATCHES, run
 from tests.strict_device.steps import (
     LOSSES,
@@ -133,15 +132,7 @@ def test_the_tutorial(card: str, tmp_path: Path) -> None:
         f"sys.argv = ['tutorial.py', {str(tmp_path / 'tutorial')!r}]\n"
         f"runpy.run_path({str(ROOT / 'examples' / 'tutorial.py')!r}, run_name='__main__')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python("-c", program, folder=tmp_path)
     best = re.search(r"the best network reads (\d+\.\d)%", done.stdout)
     assert best
     assert float(best[1]) > 80
@@ -150,12 +141,5 @@ def test_the_tutorial(card: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.mnist
 def test_the_command_line_on_the_real_mnist(card: str, mnist: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "minispore", "train", "--device", "gpu", "--data", str(mnist)],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    command = ("-m", "minispore", "train", "--device", "gpu", "--data", mnist)
+    run_python(*command, folder=tmp_path)

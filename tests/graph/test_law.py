@@ -99,7 +99,8 @@ def test_each_optimizer_is_replayed(which: int) -> None:
     assert updated(identity) == updated(ms.jit)
 
 
-# Each guard: what happens with it, and that it happens because of it.
+# Each guard: what happens with it, and that it happens because of it. Places of state are in
+# `test_state.py`.
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
@@ -212,51 +213,12 @@ def flags_changed(decorate: Decorator) -> object:
     return rerun(lambda: relu.get_flags().update(doubled=False), f, X)
 
 
-def list_item_replaced(decorate: Decorator) -> object:
-    layers: list[nn.Cell] = [nn.ReLU()]
-    return rerun(lambda: layers.__setitem__(0, nn.Sigmoid()), decorate(lambda x: layers[0](x)), X)
-
-
-def global_changed(decorate: Decorator) -> object:
-    try:
-        return rerun(lambda: globals().update(SCALE=3.0), decorate(lambda x: x * SCALE), X)
-    finally:
-        globals()["SCALE"] = 2.0
-
-
-def closure_changed(decorate: Decorator) -> object:
-    factor = 2.0
-    f = decorate(lambda x: x * factor)
-    before = calls(f, X)
-    factor = 3.0
-    return before, calls(f, X)
-
-
-def redefined_in_a_notebook(decorate: Decorator) -> object:
-    class Double(nn.Cell):
-        def construct(self, x: Tensor) -> Tensor:
-            return x * 2
-
-    net = Double()
-    f = decorate(lambda x: net(x))
-    return rerun(lambda: setattr(Double, "construct", lambda self, x: x * 3), f, X)
-
-
 def code_replaced(decorate: Decorator) -> object:
     def scaled(x: Tensor) -> Tensor:
         return x * 2
 
     code = (lambda x: x * 3).__code__
     return rerun(lambda: setattr(scaled, "__code__", code), decorate(lambda x: scaled(x)), X)
-
-
-def default_item_changed(decorate: Decorator) -> object:
-    factors = [2.0]
-
-    def scaled(x: Tensor, factors: list[float] = factors) -> Tensor:
-        return x * factors[0]
-
-    return rerun(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
 
 
 def defaults_replaced(decorate: Decorator) -> object:
@@ -272,21 +234,6 @@ def keyword_defaults_changed(decorate: Decorator) -> object:
 
     defaults: dict[str, object] = scaled.__kwdefaults__  # type: ignore[assignment]
     return rerun(lambda: defaults.update(factor=3.0), decorate(scaled), X)
-
-
-def keyword_defaults_replaced(decorate: Decorator) -> object:
-    def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
-        return x * factor
-
-    return rerun(
-        lambda: setattr(scaled, "__kwdefaults__", {"factor": 3.0}), decorate(lambda x: scaled(x)), X
-    )
-
-
-def keywords_of_a_partial_changed(decorate: Decorator) -> object:
-    factors = [2.0]
-    scaled = partial(lambda x, factors: x * factors[0], factors=factors)
-    return rerun(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
 
 
 def variable_assigned_later(decorate: Decorator) -> object:
@@ -759,9 +706,6 @@ def without(target: object, name: str, value: object) -> Patch:
     )
 
 
-_ALL = ("_guard_items", "_guard_attribute", "_guard_binding")
-
-
 def without_guards(*names: str) -> Patch:
     def patch_all(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in names:
@@ -790,16 +734,9 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (attribute_changed, without_guards("_guard_items")),
     (attribute_added, without(Guards, "_guard_container", None)),
     (flags_changed, without(Guards, "_guard_container", None)),
-    (list_item_replaced, without_guards("_guard_items")),
-    (global_changed, without_guards("_guard_binding")),
-    (closure_changed, without_guards("_guard_attribute")),
-    (redefined_in_a_notebook, without_guards(*_ALL)),
     (code_replaced, without_guards("_guard_attribute")),
-    (default_item_changed, without_guards("_guard_items")),
     (defaults_replaced, without_guards("_guard_attribute")),
     (keyword_defaults_changed, without_guards("_guard_items")),
-    (keyword_defaults_replaced, without_guards("_guard_attribute")),
-    (keywords_of_a_partial_changed, without_guards("_guard_items")),
     (variable_assigned_later, none),
     (name_read, without(Guards, "_refuse", None)),
     (optimizer_of_the_user, none),

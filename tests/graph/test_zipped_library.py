@@ -2,14 +2,13 @@
 
 import os
 import py_compile
-import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from tests.helpers.processes import run_python
 from tests.helpers.replays import needs_replays
 
 ROOT = Path(__file__).parents[2]
@@ -44,11 +43,6 @@ def test_library_in_an_archive_is_python_s(suffix: str, tmp_path: Path) -> None:
             # Code that was compiled elsewhere names that place.
             py_compile.compile(str(source), str(compiled), f"/elsewhere/{name}.py", doraise=True)
             file.write(source if suffix == "py" else compiled, f"{name}.{suffix}")
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(archive), *MODULES],
-        env={**os.environ, "PYTHONPATH": f"{archive}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert run.stdout == "3 [] ('replayed', '')\n", run.stdout + run.stderr
+    path = f"{archive}{os.pathsep}{ROOT}"
+    done = run_python("-c", PROGRAM, archive, *MODULES, environment={"PYTHONPATH": path})
+    assert done.stdout == "3 [] ('replayed', '')\n", done.stdout + done.stderr

@@ -1,22 +1,18 @@
 """`python -m benchmarks.size` prints the size of the package, the same in each run."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.size import code_lines, line_kinds, package_sizes
+from tests.helpers.processes import run_python
 
 ROOT = Path(__file__).parents[2]
 
 
 def run() -> str:
-    command = [sys.executable, "-m", "benchmarks.size"]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True
-    ).stdout
+    return run_python("-m", "benchmarks.size", folder=ROOT).stdout
 
 
 @pytest.mark.full

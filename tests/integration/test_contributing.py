@@ -1,14 +1,13 @@
 """Each "How to add" of CONTRIBUTING.md, applied to a copy of the repository, passes its checks."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 import pytest
+
+from tests.helpers.processes import run_python
 
 ROOT = Path(__file__).parents[2]
 SECTIONS = {
@@ -73,14 +72,6 @@ def test_addition_passes_its_checks(name: str, tmp_path: Path) -> None:
     for command in commands:
         program, _, output = command.partition(" > ")
         words = shlex.split(program.removeprefix("python -m "))
-        run = subprocess.run(
-            [sys.executable, "-m", *words],
-            cwd=copy,
-            env=os.environ | {"PYTHONPATH": str(copy)},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert run.returncode == 0, f"{command}:\n{run.stdout[-4000:]}{run.stderr[-2000:]}"
+        run = run_python("-m", *words, folder=copy, environment={"PYTHONPATH": str(copy)})
         if output:
             (copy / output).write_text(run.stdout, "utf-8")

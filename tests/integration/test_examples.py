@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from minispore import Parameter, load_checkpoint
 from minispore.train.summary import read_events
+from tests.helpers.processes import run_python
 
 FOLDER = Path(__file__).parents[2] / "examples"
 # The examples of several processes are tested in tests/parallel.
@@ -22,15 +21,7 @@ EXAMPLES = sorted(set(FOLDER.glob("*.py")) - {FOLDER / "data_parallel.py"})
 @pytest.mark.full
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)
 def test_example_runs_without_warnings(script: Path, tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    run = run_python("-W", "error", script, folder=tmp_path)
     assert run.stderr == ""
     CHECKS[script.stem](run.stdout, tmp_path / script.stem)
 

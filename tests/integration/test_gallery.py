@@ -7,12 +7,12 @@ their numbers close.
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.processes import run as run_program
 from tests.oracles.test_mindspore import agree
 
 GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
@@ -41,20 +41,10 @@ SUCCESS = {
 def run(python: str, script: Path, folder: Path, *options: str) -> str:
     """Return what a program prints."""
     # One thread: with more, MindSpore takes longer to synchronize them than to compute.
-    environment = {**os.environ, "GLOG_v": "4", "OMP_NUM_THREADS": "1"}
+    environment = {"GLOG_v": "4", "OMP_NUM_THREADS": "1"}
     if python == sys.executable:
         environment["PYTHONPATH"] = str(GALLERY.parents[1])
-    completed = subprocess.run(
-        [python, *options, str(script)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert completed.returncode == 0, completed.stderr
-    return completed.stdout
+    return run_program(python, *options, script, folder=folder, environment=environment).stdout
 
 
 @pytest.mark.full

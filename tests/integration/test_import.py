@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import subprocess
 import sys
 from functools import cache
 from importlib import import_module
@@ -12,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import minispore
+from tests.helpers.processes import run_python
 
 # Modules that are imported where they are used, since few programs use them.
 LATER = {
@@ -25,9 +25,7 @@ LATER = {
 def modules_after(statement: str) -> set[str]:
     """Return the modules that a new interpreter has loaded after one statement."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
-    )
+    run = run_python("-c", code)
     return set(run.stdout.split())
 
 

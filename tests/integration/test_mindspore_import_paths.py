@@ -1,10 +1,11 @@
 """Names in the modules of MindSpore and of MindSpore 1.x."""
 
 import os
-import subprocess
 from importlib import import_module
 
 import pytest
+
+from tests.helpers.processes import run
 
 # Each module, and the module of minispore with the same names.
 PATHS = {
@@ -104,8 +105,5 @@ def test_mindspore_has_these_names_there() -> None:
         wanted = sorted(set(names_of(module)) - gone)
         lines.append(f"module, wanted = find('mindspore.{module}'), {wanted}")
         lines.append("print([module.__name__, *(n for n in wanted if not hasattr(module, n))])")
-    completed = subprocess.run(
-        [PYTHON, "-c", "\n".join(lines)],
-        capture_output=True, encoding="utf-8", check=True, env={**os.environ, "GLOG_v": "4"},
-    )  # fmt: skip
+    completed = run(PYTHON, "-c", "\n".join(lines), environment={"GLOG_v": "4"})
     assert [line for line in completed.stdout.splitlines() if "," in line] == []

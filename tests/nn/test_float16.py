@@ -9,13 +9,7 @@ from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Parameter, Tensor, nn
-from tests.helpers.float16 import (
-    assert_float16_rounds_float32,
-    assert_rounded,
-    generators,
-    halves,
-    scales,
-)
+from tests.helpers import float16
 from tests.helpers.optimizer_cases import each_optimizer, optimizers
 from tests.nn.test_invalid_inputs import LAYERS, LOSSES
 
@@ -42,20 +36,20 @@ def compare_where_accepted(
                 deepcopy(half)(*map(Tensor, operands))
         except ERRORS:
             continue
-        assert_float16_rounds_float32(half, operands, wide, seed)
+        float16.assert_float16_rounds_float32(half, operands, wide, seed)
         compared += 1
     assert compared, name
 
 
 def inputs(rng: np.random.Generator, rows: int, scale: float) -> list[list[NDArray[np.generic]]]:
-    floats: list[NDArray[np.generic]] = [halves(rng, (rows, *n), scale) for n in LENGTHS]
+    floats: list[NDArray[np.generic]] = [float16.halves(rng, (rows, *n), scale) for n in LENGTHS]
     return [*([x] for x in floats), [rng.integers(0, 4, (rows, 3))]]
 
 
 @pytest.mark.filterwarnings("ignore:The gradients are all zero")
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
-@given(rng=generators, scale=scales)
+@given(rng=float16.generators, scale=float16.scales)
 def test_float16_of_each_layer_is_its_rounded_float32(
     name: str, training: bool, rng: np.random.Generator, scale: float
 ) -> None:
@@ -76,8 +70,8 @@ def pairs(rng: np.random.Generator, rows: int, scale: float) -> list[list[NDArra
     """Return outputs of two and of three columns, each with targets and with labels."""
     found: list[list[NDArray[np.generic]]] = []
     for columns in (2, 3):
-        x = halves(rng, (rows, columns), scale)
-        found.append([x, halves(rng, x.shape, scale)])
+        x = float16.halves(rng, (rows, columns), scale)
+        found.append([x, float16.halves(rng, x.shape, scale)])
         found.append([x, rng.integers(0, columns, rows)])
     return found
 
@@ -118,7 +112,7 @@ each_loss = pytest.mark.parametrize("name", [*LOSSES, *OF_THREE])
 @pytest.mark.filterwarnings("ignore:.* They are broadcast")
 @each_reduction
 @each_loss
-@given(rng=generators, scale=scales)
+@given(rng=float16.generators, scale=float16.scales)
 def test_float16_of_each_loss_is_its_rounded_float32(
     name: str, reduction: str, rng: np.random.Generator, scale: float
 ) -> None:
@@ -132,21 +126,21 @@ def test_float16_of_a_loss_is_right_for_many_rows(name: str) -> None:
 
 
 @each_optimizer
-@given(rng=generators, scale=scales)
+@given(rng=float16.generators, scale=float16.scales)
 def test_float16_step_of_each_optimizer_is_its_rounded_float32(
     which: int, rng: np.random.Generator, scale: float
 ) -> None:
     """From the same weights in each step: the state is float32 in both."""
-    first = halves(rng, (4, 5), 1.0)
+    first = float16.halves(rng, (4, 5), 1.0)
     half, wide = (Parameter(Tensor(first, dtype), name="w") for dtype in (ms.float16, ms.float32))
     steps = [optimizers([w])[which] for w in (half, wide)]
     for _ in range(5):
-        gradient = halves(rng, (4, 5), scale)
+        gradient = float16.halves(rng, (4, 5), scale)
         wide.set_data(Tensor(half, ms.float32))
         with np.errstate(over="ignore"):
             for w, step in zip((half, wide), steps, strict=True):
                 step((Tensor(gradient, w.dtype),))
-        assert_rounded(Tensor(half), Tensor(wide))
+        float16.assert_rounded(Tensor(half), Tensor(wide))
         assert half.dtype is ms.float16
         if not np.isfinite(half.asnumpy()).all():
             assert scale > 1

@@ -12,7 +12,6 @@ import pytest
 import minispore as ms
 from minispore import Tensor, nn, ops
 from tests.helpers.public_calls import make_call
-from tests.helpers.refusals import Refusal, refusals
 
 ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
 NO_TENSORS: list[object] = [None, 3, "a", [1.0], np.ones((2, 3)), object()]
@@ -209,58 +208,8 @@ def test_other_exceptions_get_no_note() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
-class Forward(nn.Cell):
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-class Forgetful(nn.Cell):
-    def __init__(self) -> None:
-        self.dense = nn.Dense(1, 1)
-
-
-class Silent(nn.Cell):
-    def construct(self, x: Tensor) -> None:
-        ops.relu(x)
-
-
 X: Any = Tensor(np.ones((2, 3), np.float32))
 DENSE: Any = nn.Dense(3, 2)
-
-
-def summed_by_numpy(x: Tensor) -> object:
-    return np.sum(x.asnumpy())
-
-
-# A type checker would report most of these.
-MISTAKES = """
-Forward()(X)  # AttributeError: 'construct' is not defined. Rename its method 'forward'
-Forgetful()  # AttributeError: 'super().__init__()' must be called before the cell
-nn.ReLU(X)  # TypeError: 'ReLU', the constructor got a Tensor | call it: cell(tensor)
-nn.SequentialCell(nn.ReLU)  # TypeError: make one: ReLU(…)
-nn.SequentialCell(DENSE, nn.ReLU)  # TypeError: make one: ReLU(…)
-nn.SGD(DENSE.trainable_params)  # TypeError: network.trainable_params() gives
-nn.SGD(DENSE)  # TypeError: gives, or of dicts, but got Dense
-nn.SGD([X])  # TypeError: must all be Parameters | but got Tensor
-nn.Dense(784)  # TypeError: Dense.__init__ | missing 1 required positional argument
-setattr(DENSE, "weight", np.ones((2, 3)))  # TypeError: For ' | but got array( | ndarray
-DENSE.weight.set_data(np.ones((2, 3)))  # TypeError: but got array( | ndarray
-nn.MSELoss()(Silent()(X), X)  # TypeError: For ' | 'logits' must be a Tensor, but got None
-grad(Silent())(X)  # TypeError: must return a Tensor | it returned None
-grad(summed_by_numpy)(X)  # TypeError: must return a Tensor
-grad(DENSE, None, DENSE.trainable_params)(X)  # TypeError: Call it to get
-grad(DENSE, None, DENSE.get_parameters())(X)  # TypeError: a list or tuple
-grad(DENSE, None, [1])(X)  # TypeError: 'weights' must be a Parameter
-X.reshape("a")  # TypeError: 'shape' must be an int or a sequence
-"""
-
-
-@pytest.mark.parametrize("refusal", refusals(MISTAKES))
-def test_common_mistakes_have_helpful_messages(refusal: Refusal) -> None:
-    names = {
-        name: globals()[name] for name in ("Forward", "Forgetful", "Silent", "summed_by_numpy")
-    }
-    refusal.check({"nn": nn, "np": np, "grad": ms.grad, "X": X, "DENSE": DENSE} | names)
 
 
 def test_sizes_and_axes_accept_numpy_integers() -> None:

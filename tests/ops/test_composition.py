@@ -1,35 +1,12 @@
-"""HyperMap, MultitypeFuncGraph, partial and vmap: nested arguments, and refused calls."""
+"""HyperMap, MultitypeFuncGraph, partial and vmap: nested arguments."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Tensor, ops
-from tests.helpers.refusals import Refusal, refusals
 
 X = ops.ones((2, 3))
-TABLE = """
-ops.partial(3)  # TypeError: func | callable | 3
-ops.vmap(3)  # TypeError: fn | callable | 3
-ops.vmap(ops.add, in_axes=1.5)  # TypeError: in_axes | int | 1.5
-ops.vmap(ops.add, in_axes=(0,))(X, X)  # ValueError: in_axes | 2 items | (0,)
-ops.vmap(ops.add, in_axes=None)(X, X)  # TypeError: in_axes | int | None
-ops.vmap(ops.add, in_axes=(0, 1))(X, X)  # ValueError: For 'vmap' | equal number | [2, 3]
-ops.vmap(ops.add, in_axes=(None, None))(X, X)  # ValueError: For 'vmap' | one or more | []
-ops.HyperMap(3)  # TypeError: ops | callable | 3
-ops.HyperMap()()  # TypeError: For 'HyperMap' | callable | None
-ops.HyperMap()(3)  # TypeError: For 'HyperMap' | callable | 3
-ops.HyperMap(ops.neg)()  # ValueError: For 'HyperMap' | arguments | none
-ops.HyperMap(ops.add)([X], [X, X])  # ValueError: For 'HyperMap' | equal lengths | of type list
-ops.meshgrid(X)  # ValueError: For 'meshgrid' | each tensor must have one axis | (2, 3)
-ops.meshgrid(X, 3)  # TypeError: inputs[1] | Tensor | 3
-ops.MultitypeFuncGraph("f").register("Tensors")  # ValueError: type_names | Tensor | Tensors
-"""
-
-
-@pytest.mark.parametrize("call", refusals(TABLE))
-def test_refused_calls_are_explained(call: Refusal) -> None:
-    call.check({"ops": ops, "X": X})
 
 
 numbers = st.recursive(

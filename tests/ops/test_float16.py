@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 import minispore as ms
 from minispore import Tensor, nn, ops
 from minispore.utils.checks import as_items
-from tests.helpers.float16 import (
-    FLOATS,
-    Half,
-    assert_float16_rounds_float32,
-    generators,
-    halves,
-    scales,
-)
+from tests.helpers import float16
 from tests.helpers.valid_arguments import OPERATIONS as CALLS
 
 Floats = NDArray[np.float64]
@@ -110,13 +103,13 @@ def test_float16_sums_do_not_overflow_or_stagnate() -> None:
 # They draw numbers between others, with respect to which they are not differentiated.
 NOT_COMPARED = {"normal", "uniform"}
 # What else an operation needs of its operands.
-DOMAINS: dict[str, Callable[[Half], Half]] = {
+DOMAINS: dict[str, Callable[[float16.Half], float16.Half]] = {
     "binary_cross_entropy": lambda x: np.minimum(np.abs(x), np.float16(1)),
 }
 
 
 def is_float(value: object) -> bool:
-    return isinstance(value, Tensor) and value.dtype in FLOATS
+    return isinstance(value, Tensor) and value.dtype in float16.FLOATS
 
 
 def tensors_of(arguments: dict[str, object]) -> list[Tensor]:
@@ -159,16 +152,16 @@ def called(name: str) -> Callable[..., object]:
 
 @pytest.mark.filterwarnings("ignore:The gradients are all zero")
 @pytest.mark.parametrize("name", COMPARED)
-@given(rng=generators, scale=scales)
+@given(rng=float16.generators, scale=float16.scales)
 def test_float16_of_each_operation_is_its_rounded_float32(
     name: str, rng: np.random.Generator, scale: float
 ) -> None:
     """Values and gradients, of numbers of all sizes."""
     operands: list[NDArray[np.generic]] = []
     for x in tensors_of(COMPARED[name]):
-        drawn = halves(rng, x.shape, scale)
+        drawn = float16.halves(rng, x.shape, scale)
         operands.append(DOMAINS.get(name, np.copy)(drawn) if is_float(x) else x.asnumpy())
-    assert_float16_rounds_float32(called(name), operands)
+    float16.assert_float16_rounds_float32(called(name), operands)
 
 
 # Operations of tensors whose lengths their other arguments, or those of another operand, say.
@@ -186,7 +179,7 @@ def test_float16_of_many_rows_is_the_rounded_float32(name: str) -> None:
         repeats = times if x.shape[:1] == (rows,) else 1
         tiled = np.tile(x.asnumpy(), (repeats, *(1,) * (x.ndim - 1))) if x.ndim else x.asnumpy()
         operands.append(np.asarray(rng.random(tiled.shape), np.float16) if is_float(x) else tiled)
-    assert_float16_rounds_float32(called(name), operands)
+    float16.assert_float16_rounds_float32(called(name), operands)
 
 
 ONES, ZEROS = np.ones(70_000, np.float16), Tensor(np.zeros(5000), ms.int32)
@@ -199,7 +192,7 @@ def repeated(x: Tensor) -> Tensor:
 
 
 # Sums of many numbers, in the value or in the gradient, of each kind.
-ACCUMULATIONS: dict[str, tuple[Callable[..., Tensor], tuple[Half, ...]]] = {
+ACCUMULATIONS: dict[str, tuple[Callable[..., Tensor], tuple[float16.Half, ...]]] = {
     "mean": (ops.mean, (ONES,)),
     "mean of products": (lambda x: ops.mean(x * x), (ONES,)),
     "std": (ops.std, (np.linspace(0, 1000, 70_000).astype(np.float16),)),
@@ -241,7 +234,7 @@ ACCUMULATIONS: dict[str, tuple[Callable[..., Tensor], tuple[Half, ...]]] = {
 @pytest.mark.parametrize("name", ACCUMULATIONS)
 def test_float16_is_accumulated_in_float32(name: str) -> None:
     function, operands = ACCUMULATIONS[name]
-    assert_float16_rounds_float32(function, operands)
+    float16.assert_float16_rounds_float32(function, operands)
 
 
 def test_second_derivatives_accumulate_in_float32() -> None:

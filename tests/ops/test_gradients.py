@@ -1,4 +1,4 @@
-"""`grad`, `value_and_grad` and `GradOperation`: nested, by weights, and with invalid arguments."""
+"""`grad`, `value_and_grad` and `GradOperation`: nested, and by weights."""
 
 from collections.abc import Callable
 from typing import NoReturn, cast
@@ -13,7 +13,6 @@ from minispore.engine.array import Array, namespace
 from minispore.engine.dispatch import apply2, apply3, apply_nondifferentiable
 from minispore.testing import strategies as mst
 from minispore.utils.checks import as_items
-from tests.helpers.refusals import Refusal, refusals
 
 Function = Callable[[Tensor], Tensor]
 
@@ -255,38 +254,6 @@ def test_exception_of_a_rule_propagates(operands: int) -> None:
             cast("Callable[..., object]", apply)(raising, *[x] * operands)
     with pytest.raises(TypeError, match="^not this$"):
         apply_nondifferentiable(raising, x, x)
-
-
-def cube_of_first(x: Tensor, _: Tensor) -> tuple[Tensor, tuple[Function]]:
-    return cube(x)
-
-
-TABLE = """
-grad(3)  # TypeError: 'fn' must be callable, but got 3 of type int
-grad(square, "0")  # TypeError: 'grad_position' must be an int or a tuple
-grad(square, True)  # TypeError: 'grad_position' must be an int or a tuple
-grad(square, -1)  # ValueError: must not be negative, but got -1
-grad(square, None)  # ValueError: must not be None at the same time
-grad(square, 1)(X)  # RuntimeError: there is no argument 1
-grad(square)(1.0)  # RuntimeError: argument 0 of the function must be a Tensor
-grad(square, has_aux=True)(X)  # ValueError: several outputs
-ops.get_grad((0, X), 1)  # RuntimeError: no gradient for 1
-ops.GradOperation(get_all=1)  # TypeError: 'get_all' must be one of bool
-ops.GradOperation()("f")  # TypeError: 'fn' must be callable
-ops.GradOperation(get_by_list=True)(square)(X)  # ValueError: 'weights' must be given
-ops.GradOperation(sens_param=True)(square)(X, PAIR)  # ValueError: have the shape of the output
-ops.apply_rule(3, X)  # TypeError: 'rule' must be callable, but got 3
-ops.apply_rule(cube_of_first, X, X)  # ValueError: a rule of 2 operands must give as many pullbacks
-ops.apply_rule(cube)  # ValueError: at least one operand
-"""
-
-
-@pytest.mark.parametrize("refusal", refusals(TABLE))
-def test_invalid_calls_raise(refusal: Refusal) -> None:
-    functions = {"square": square, "cube": cube, "cube_of_first": cube_of_first}
-    refusal.check(
-        {"grad": grad, "ops": ops, "X": scalar(1.0), "PAIR": Tensor([1.0, 1.0]), **functions}
-    )
 
 
 @given(positions=st.lists(st.integers(0, 2), min_size=1, max_size=4), as_list=st.booleans())

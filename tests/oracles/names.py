@@ -11,20 +11,11 @@ from pathlib import Path
 
 FILE = Path(__file__).with_suffix(".txt")
 MODULES = (
-    "mindspore",
-    "mindspore.common.dtype",
-    "mindspore.common.initializer",
-    "mindspore.communication",
-    "mindspore.context",
-    "mindspore.dataset",
-    "mindspore.dataset.transforms",
-    "mindspore.dataset.vision",
-    "mindspore.log",
-    "mindspore.nn",
-    "mindspore.ops",
-    "mindspore.train",
-    "mindspore.train.callback",
-)
+    "mindspore", "mindspore.common.dtype", "mindspore.common.initializer",
+    "mindspore.communication", "mindspore.context", "mindspore.dataset",
+    "mindspore.dataset.transforms", "mindspore.dataset.vision", "mindspore.log", "mindspore.nn",
+    "mindspore.ops", "mindspore.train", "mindspore.train.callback",
+)  # fmt: skip
 
 
 def recorded() -> dict[str, list[str]]:

@@ -21,16 +21,9 @@ from tests.oracles.common import HERE, INDENT, main, read
 
 FILE = Path(__file__).with_suffix(".txt")
 MODULES = (
-    "",
-    "common.initializer",
-    "communication",
-    "dataset",
-    "dataset.transforms",
-    "dataset.vision",
-    "nn",
-    "ops",
-    "train",
-)
+    "", "common.initializer", "communication", "dataset", "dataset.transforms", "dataset.vision",
+    "nn", "ops", "train",
+)  # fmt: skip
 NOTHING, UNKNOWN = "nothing", "unknown"
 # The signatures of MindSpore's compiled functions, which check their arguments themselves.
 HIDDEN = {"(*args, **kwargs)", "(*args)"}

@@ -7,7 +7,6 @@ This test needs the path of a Python that has MindSpore:
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from minispore.train.serialization import (
     safetensors_to_ckpt,
     save_checkpoint,
 )
+from tests.helpers.processes import run, run_python
 
 PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
@@ -37,9 +37,7 @@ mindspore.save_checkpoint(mindspore.load_checkpoint(source, **options), target, 
 
 def resaved(path: Path, format_: str = "ckpt", *, crc: bool = False) -> Path:
     target = path.with_name(f"again.{format_}")
-    command = [str(PYTHON), "-c", RESAVE, str(path), str(target), format_, str(crc)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
+    done = run(PYTHON, "-c", RESAVE, path, target, format_, crc)
     assert "do not contain the crc" not in done.stdout + done.stderr
     return target
 
@@ -112,17 +110,14 @@ def test_conversions_match_mindspore_bytes(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint(values(), path)
     ckpt_to_safetensors(path, tmp_path / "ours")
-    command = [str(PYTHON), "-c", code, str(path), str(tmp_path / "theirs")]
-    subprocess.run(command, check=True, capture_output=True)
+    run(PYTHON, "-c", code, path, tmp_path / "theirs")
     ours, theirs = (tmp_path / who / "x.safetensors" for who in ("ours", "theirs"))
     assert ours.read_bytes() == theirs.read_bytes()
 
 
 def test_training_comparison_matches_documentation() -> None:
     root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "benchmarks.compare_callbacks"]
-    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_python("-m", "benchmarks.compare_callbacks", folder=root)
     assert done.stdout.strip() in (root / "docs" / "compatibility.md").read_text("utf-8")
 
 

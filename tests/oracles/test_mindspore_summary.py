@@ -7,7 +7,6 @@ This test needs the path of a Python that has MindSpore:
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 from minispore import Tensor
 from minispore.train import SummaryRecord
 from minispore.train.summary import Histogram, Landscape, TrainLineage, read_events
+from tests.helpers.processes import run
 
 PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
@@ -38,9 +38,7 @@ print(json.dumps(messages))
 
 
 def read(path: Path | str, module: str, name: str) -> list[dict[str, object]]:
-    command = [str(PYTHON), "-c", READ, module, name, str(path)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
+    done = run(PYTHON, "-c", READ, module, name, path)
     result: list[dict[str, object]] = json.loads(done.stdout.splitlines()[-1])
     return result
 

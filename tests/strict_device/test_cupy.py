@@ -6,7 +6,6 @@ CuPy, the table is compared with it, and the module for CuPy is imported there.
 
 import ast
 import os
-import subprocess
 from inspect import Parameter, isfunction, signature
 from itertools import product
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from minispore.engine.array import Array, ArrayBackend, DeviceNamespace, _numpy
+from tests.helpers.processes import run
 from tests.strict_device.strict_backend import CONTRACT, TABLE, cupy_signatures, rows
 
 ROOT = Path(__file__).parents[2]
@@ -25,30 +25,11 @@ FLOATS = {"e", "f", "d"}
 # The functions of one operand or two that take floats and give them.
 OF_FLOATS = (
     (
-        "abs",
-        "exp",
-        "expm1",
-        "floor",
-        "log",
-        "log1p",
-        "sign",
-        "sqrt",
-        "square",
-        "sinh",
-        "cosh",
-        "tanh",
-        "sin",
-        "cos",
-        "trunc",
-        "asin",
-        "acos",
-        "atan",
-        "asinh",
-        "acosh",
-        "atanh",
+        "abs", "exp", "expm1", "floor", "log", "log1p", "sign", "sqrt", "square", "sinh", "cosh",
+        "tanh", "sin", "cos", "trunc", "asin", "acos", "atan", "asinh", "acosh", "atanh",
     ),
     ("add", "divide", "floor_divide", "maximum", "minimum", "multiply", "remainder", "subtract"),
-)
+)  # fmt: skip
 OF_ARRAYS = ("copy", "flags", "__iadd__", "__setitem__")
 
 
@@ -129,14 +110,7 @@ def test_functions_keep_the_float_type(operands: int) -> None:
 
 
 def in_cupys_python(*args: str) -> str:
-    return subprocess.run(
-        [PYTHON, *args],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ).stdout
+    return run(PYTHON, *args, folder=ROOT, environment={"PYTHONPATH": str(ROOT)}).stdout
 
 
 @needs_cupy

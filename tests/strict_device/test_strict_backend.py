@@ -9,17 +9,11 @@ import pytest
 
 from minispore import Tensor, ops
 from minispore.engine.array import Array, HostArray, from_host, to_host
-from tests.strict_device.strict_backend import (
-    STRICT_BACKEND,
-    DeviceViolation,
-    StrictArray,
-    TransferCounter,
-    strict_array,
-)
+from tests.strict_device import strict_backend
 
 
 def values(*numbers: float) -> Array:
-    return cast("Array", strict_array(np.array(numbers, np.float32)))
+    return cast("Array", strict_backend.strict_array(np.array(numbers, np.float32)))
 
 
 X = values(1.0)
@@ -38,12 +32,12 @@ REFUSED: dict[str, Callable[[], object]] = {
     "equality": lambda: X == X,  # noqa: PLR0124 (that is what is refused)
     "sum with an array": lambda: X + HOST,
     "product with a scalar": lambda: HOST[0] * X,
-    "function of both": lambda: STRICT_BACKEND.maximum(X, HOST),
-    "sequence of both": lambda: STRICT_BACKEND.stack([X, HOST], axis=0),
+    "function of both": lambda: strict_backend.STRICT_BACKEND.maximum(X, HOST),
+    "sequence of both": lambda: strict_backend.STRICT_BACKEND.stack([X, HOST], axis=0),
     "index by an array": lambda: X[(HOST,)],
     "numpy's function": lambda: np.exp(LOOSE),
-    "another argument": lambda: STRICT_BACKEND.exp(X, keepdims=True),  # type: ignore[call-arg]
-    "a name of CuPy's": lambda: STRICT_BACKEND.reshape(X, shape=(1, 1)),  # type: ignore[call-arg]
+    "another argument": lambda: strict_backend.STRICT_BACKEND.exp(X, keepdims=True),  # type: ignore[call-arg]
+    "a name of CuPy's": lambda: strict_backend.STRICT_BACKEND.reshape(X, shape=(1, 1)),  # type: ignore[call-arg]
 }
 
 
@@ -55,13 +49,13 @@ def test_what_a_device_does_not_support_raises(use: Callable[[], object]) -> Non
 
 def test_functions_outside_of_the_protocol_are_missing() -> None:
     with pytest.raises(AttributeError, match="cumsum is not a function of the protocol"):
-        STRICT_BACKEND.cumsum  # type: ignore[attr-defined] # noqa: B018
+        strict_backend.STRICT_BACKEND.cumsum  # type: ignore[attr-defined] # noqa: B018
 
 
-def test_all_transfers_are_counted(gpu: TransferCounter) -> None:
+def test_all_transfers_are_counted(gpu: strict_backend.TransferCounter) -> None:
     x = from_host(np.ones(3, np.float32))
     assert gpu.counts() == (1, 0)
-    STRICT_BACKEND.asarray(2.0, np.float32)
+    strict_backend.STRICT_BACKEND.asarray(2.0, np.float32)
     _ = x * 2.0 + 1
     assert gpu.counts() == (1, 0)
     host = to_host(x)
@@ -81,32 +75,34 @@ def grow(x: Array) -> None:
     [
         lambda x: x + 1.0,
         grow,
-        lambda x: STRICT_BACKEND.add(x, 1.0, out=x),
-        lambda x: STRICT_BACKEND.copyto(x, 1.0),
-        lambda x: STRICT_BACKEND.assign(x, (0,), 1.0),
+        lambda x: strict_backend.STRICT_BACKEND.add(x, 1.0, out=x),
+        lambda x: strict_backend.STRICT_BACKEND.copyto(x, 1.0),
+        lambda x: strict_backend.STRICT_BACKEND.assign(x, (0,), 1.0),
         lambda x: x[0:1],
     ],
 )
 def test_memory_is_readable_after_synchronization(
-    ask: Callable[[Array], object], gpu: TransferCounter
+    ask: Callable[[Array], object], gpu: strict_backend.TransferCounter
 ) -> None:
     x = values(1.0, 2.0)
-    buffer = cast("StrictArray", x)
+    buffer = cast("strict_backend.StrictArray", x)
     for _ in range(2):
         ask(x)
-        with pytest.raises(DeviceViolation, match="before the device is synchronized"):
+        with pytest.raises(
+            strict_backend.DeviceViolation, match="before the device is synchronized"
+        ):
             buffer.__cuda_array_interface__  # noqa: B018
-        STRICT_BACKEND.synchronize()
+        strict_backend.STRICT_BACKEND.synchronize()
         assert buffer.__cuda_array_interface__["shape"] == (2,)
     assert gpu.to_mpi == 2
 
 
-def test_device_tensor_copies_stay_on_the_device(gpu: TransferCounter) -> None:
+def test_device_tensor_copies_stay_on_the_device(gpu: strict_backend.TransferCounter) -> None:
     x = Tensor([1.0, 2.0])
-    assert isinstance(x._data, StrictArray)
+    assert isinstance(x._data, strict_backend.StrictArray)
     gpu.clear()
     for other in (copy.copy(x), copy.deepcopy(x), Tensor(x), ops.zeros_like(x), x[0:1], x + 1):
-        assert isinstance(other._data, StrictArray)
+        assert isinstance(other._data, strict_backend.StrictArray)
     assert gpu.counts() == (0, 0)
     assert bool(x[0] == 1.0)
     assert gpu.counts() == (0, 1)

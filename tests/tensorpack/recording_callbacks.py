@@ -9,16 +9,9 @@ from minispore.train import Callback as TrainCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
 HOOKS = (
-    "setup_graph",
-    "before_train",
-    "before_epoch",
-    "before_run",
-    "after_run",
-    "trigger_step",
-    "after_epoch",
-    "trigger_epoch",
-    "after_train",
-)
+    "setup_graph", "before_train", "before_epoch", "before_run", "after_run", "trigger_step",
+    "after_epoch", "trigger_epoch", "after_train",
+)  # fmt: skip
 EVENTS = (
     *(f"on_train_{place}{end}" for place in ("", "epoch_", "step_") for end in ("begin", "end")),
     *("on_eval_begin", "on_eval_end", "on_exception"),

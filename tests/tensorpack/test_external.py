@@ -17,20 +17,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.tensorpack import (
-    Callback,
-    CallbackFactory,
-    InjectShell,
-    RunOp,
-    RunUpdateOps,
-    SendMonitorData,
-    SendStat,
-    StartProcOrThread,
-    StopTraining,
-    UnknownMetricError,
-    external,
-    logger,
-)
+from minispore import tensorpack as tp
+from minispore.tensorpack import external
 from minispore.tensorpack.external import CommandCallback
 from tests.tensorpack.small_trainings import train_constant, train_counting
 
@@ -38,11 +26,11 @@ from tests.tensorpack.small_trainings import train_constant, train_counting
 def test_inject_shell_removes_its_file(folder: Path) -> None:
     (folder / "INJECT_SHELL.tmp").touch()
     epochs: list[int] = []
-    train_counting(InjectShell(enter=lambda trainer: epochs.append(trainer.epoch_num)))
+    train_counting(tp.InjectShell(enter=lambda trainer: epochs.append(trainer.epoch_num)))
     assert epochs == [1]
     (folder / "shell").touch()
     train_counting(
-        InjectShell("shell", enter=lambda trainer: epochs.append(trainer.epoch_num)), epochs=1
+        tp.InjectShell("shell", enter=lambda trainer: epochs.append(trainer.epoch_num)), epochs=1
     )
     assert epochs == [1, 1]
     assert not list(folder.iterdir())
@@ -55,8 +43,8 @@ def test_inject_shell_waits_in_the_working_directory_without_a_folder(
     monkeypatch.chdir(tmp_path)
     caplog.set_level("INFO", "minispore.tensorpack")
     opened: list[int] = []
-    shell = InjectShell(enter=lambda trainer: opened.append(trainer.epoch_num))
-    touch = CallbackFactory(trigger=lambda cb: Path("INJECT_SHELL.tmp").touch())
+    shell = tp.InjectShell(enter=lambda trainer: opened.append(trainer.epoch_num))
+    touch = tp.CallbackFactory(trigger=lambda cb: Path("INJECT_SHELL.tmp").touch())
     train_counting(shell, touch)
     assert opened == [2]
     assert not list(tmp_path.iterdir())
@@ -74,10 +62,10 @@ def test_inject_shell_falls_back_to_pdb(
     )
     monkeypatch.setattr("pdb.set_trace", lambda: opened.append("pdb"))
     (folder / "INJECT_SHELL.tmp").touch()
-    train_counting(InjectShell(shell=shell), epochs=1)
+    train_counting(tp.InjectShell(shell=shell), epochs=1)
     monkeypatch.setitem(sys.modules, "IPython", None)
     (folder / "INJECT_SHELL.tmp").touch()
-    train_counting(InjectShell(shell=shell), epochs=1)
+    train_counting(tp.InjectShell(shell=shell), epochs=1)
     assert opened == [shell, "pdb"]
 
 
@@ -94,18 +82,18 @@ def test_run_op_calls_the_function_at_its_times(
     def called() -> None:
         calls.append("x")
 
-    count = CallbackFactory(trigger=lambda cb: calls.append("e"))
+    count = tp.CallbackFactory(trigger=lambda cb: calls.append("e"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logger, "info", messages.append)
-        train_constant(RunOp(called, before, triggered, each_step, True), count, epochs=epochs)
+        patch.setattr(tp.logger, "info", messages.append)
+        train_constant(tp.RunOp(called, before, triggered, each_step, True), count, epochs=epochs)
     assert "".join(calls) == "x" * before + ("xxx" * each_step + "x" * triggered + "e") * epochs
     assert messages == ["Running called ..."] * calls.count("x")
 
 
 def test_run_op_is_called_before_training_and_triggered_by_default() -> None:
     calls: list[str] = []
-    train_constant(RunOp(lambda: calls.append("x")), RunUpdateOps("ops"))
-    train_constant(RunUpdateOps(lambda: calls.append("u")), epochs=1)
+    train_constant(tp.RunOp(lambda: calls.append("x")), tp.RunUpdateOps("ops"))
+    train_constant(tp.RunUpdateOps(lambda: calls.append("u")), epochs=1)
     assert "".join(calls) == "xxxuuu"
 
 
@@ -115,7 +103,7 @@ def test_a_thread_that_does_not_end_is_logged(
     monkeypatch.setattr(external, "_JOIN_SECONDS", 0.01)
     end = threading.Event()
     thread = threading.Thread(target=end.wait, name="busy")
-    train_constant(StartProcOrThread(thread))
+    train_constant(tp.StartProcOrThread(thread))
     end.set()
     thread.join()
     (message,) = caplog.messages
@@ -123,7 +111,7 @@ def test_a_thread_that_does_not_end_is_logged(
     assert "has not ended within 0.01 seconds" in message
 
 
-@pytest.mark.parametrize("error", [None, StopTraining, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [None, tp.StopTraining, KeyboardInterrupt])
 def test_threads_are_stopped_after_training(error: type[BaseException] | None) -> None:
     stop = threading.Event()
 
@@ -134,7 +122,7 @@ def test_threads_are_stopped_after_training(error: type[BaseException] | None) -
         def stop(self) -> None:
             stop.set()
 
-    class Fail(Callback):
+    class Fail(tp.Callback):
         def _trigger_step(self) -> None:
             assert work.is_alive()
             if error is not None:
@@ -143,30 +131,30 @@ def test_threads_are_stopped_after_training(error: type[BaseException] | None) -
     work = Work()
     if error is KeyboardInterrupt:
         with pytest.raises(KeyboardInterrupt):
-            train_constant(StartProcOrThread(work), Fail())
+            train_constant(tp.StartProcOrThread(work), Fail())
     else:
-        train_constant(StartProcOrThread(work), Fail())
+        train_constant(tp.StartProcOrThread(work), Fail())
     assert not work.is_alive()
 
 
 def test_processes_are_terminated_after_training() -> None:
     process = get_context("spawn").Process(target=time.sleep, args=[60])
-    train_constant(StartProcOrThread([process]))
+    train_constant(tp.StartProcOrThread([process]))
     assert process.exitcode == -signal.SIGTERM
 
 
 NOTE = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + '\\n')"
 
 
-def put(name: str, values: Sequence[float | None]) -> Callback:
+def put(name: str, values: Sequence[float | None]) -> tp.Callback:
     """Log the value of each epoch."""
 
-    def log_value(cb: Callback) -> None:
+    def log_value(cb: tp.Callback) -> None:
         value = values[cb.epoch_num - 1]
         if value is not None:
             cb.trainer.monitors.put_scalar(name, value)
 
-    return CallbackFactory(trigger=log_value, produces=[name])
+    return tp.CallbackFactory(trigger=log_value, produces=[name])
 
 
 @pytest.fixture
@@ -181,7 +169,7 @@ def notes(folder: Path) -> list[str]:
 @given(st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=5))
 def test_send_stat_runs_its_command_with_the_newest_value(values: list[float | None]) -> None:
     sent: list[Mapping[str, float]] = []
-    sender = SendStat(["true", "{x}"], ["x"])
+    sender = tp.SendStat(["true", "{x}"], ["x"])
     vars(sender)["call"] = sent.append
     train_constant(put("x", values), sender, epochs=len(values))
     newest, expected = None, list[dict[str, float]]()
@@ -198,8 +186,8 @@ def test_send_monitor_data_waits_for_all_numbers(names: list[str]) -> None:
     expected: list[Mapping[str, float]] = []
     waiting: dict[str, float] = {}
 
-    def create() -> SendMonitorData:
-        sender = SendMonitorData(["true", "{x} {y}"], ["x", "y"])
+    def create() -> tp.SendMonitorData:
+        sender = tp.SendMonitorData(["true", "{x} {y}"], ["x", "y"])
         sender.reset_state()
         vars(sender)["call"] = sent.append
         return sender
@@ -221,8 +209,8 @@ def test_send_monitor_data_waits_for_all_numbers(names: list[str]) -> None:
 
 
 def test_send_stat_rejects_unknown_names_before_training() -> None:
-    with pytest.raises(UnknownMetricError, match="SendStat reads 'y'"):
-        train_constant(put("x", [1.0]), SendStat(["true", "{y}"], "y"), epochs=1)
+    with pytest.raises(tp.UnknownMetricError, match="SendStat reads 'y'"):
+        train_constant(put("x", [1.0]), tp.SendStat(["true", "{y}"], "y"), epochs=1)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +223,9 @@ def test_send_stat_rejects_unknown_names_before_training() -> None:
         (["\0"], "failed: "),
     ],
 )
-@pytest.mark.parametrize("kind", [SendStat, SendMonitorData])
+@pytest.mark.parametrize("kind", [tp.SendStat, tp.SendMonitorData])
 def test_command_failures_are_logged(
-    kind: type[SendStat] | type[SendMonitorData],
+    kind: type[tp.SendStat] | type[tp.SendMonitorData],
     command: list[str],
     message: str,
     caplog: pytest.LogCaptureFixture,
@@ -251,8 +239,8 @@ def test_command_failures_are_logged(
 def test_commands_run_with_and_without_a_shell(note: list[str], tmp_path: Path) -> None:
     train_constant(
         put("val/a.b", [1.5]),
-        SendStat(f"{shlex.join(note)} {{val/a.b}} > /dev/null 2>&1", "val/a.b"),
-        SendStat([*note, "{val/a.b} {val/a.b:.2e} ${other} {{}}"], "val/a.b"),
+        tp.SendStat(f"{shlex.join(note)} {{val/a.b}} > /dev/null 2>&1", "val/a.b"),
+        tp.SendStat([*note, "{val/a.b} {val/a.b:.2e} ${other} {{}}"], "val/a.b"),
         epochs=1,
     )
     assert notes(tmp_path) == ["1.5", "1.5 1.50e+00 ${other} {{}}"]
@@ -272,7 +260,7 @@ def test_a_name_in_braces_is_one_of_the_names(text: str, names: list[str], shell
     unknown = re.search(r"(?<!\$)\{([ab][ab$]*)(:[^{} '\"]*)?\}", left)
     command = f"echo {text}" if shell else ["echo", text]
     with pytest.raises(ValueError, match="names") if unknown else nullcontext() as raised:
-        SendStat(command, names)
+        tp.SendStat(command, names)
     if raised and unknown:
         assert f"{{{unknown[1]}}}" in str(raised.value)
 

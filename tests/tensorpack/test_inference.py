@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 
 import minispore
 from minispore import Tensor, nn, ops
+from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
-from minispore.tensorpack import (
-    BinaryClassificationStats,
-    Callback,
-    ClassificationError,
-    Inferencer,
-    InferenceRunner,
-    MetricInferencer,
-    ScalarHistory,
-    ScalarStats,
-)
 from minispore.tensorpack.inference import Measures, Tower
 from minispore.tensorpack.protocol import Array
 from minispore.train import Accuracy, ConfusionMatrix, Model
@@ -30,16 +21,16 @@ from tests.tensorpack.recording_callbacks import EventRecorder, Log
 
 
 def measured(infs: Measures | list[Measures], tower: Tower | None = None) -> dict[str, float]:
-    history = ScalarHistory()
-    make().train(1, Rows(4), [InferenceRunner(Rows(), infs, tower_func=tower), history])
+    history = tp.ScalarHistory()
+    make().train(1, Rows(4), [tp.InferenceRunner(Rows(), infs, tower_func=tower), history])
     return {name: history.get_latest(name) for name in history.names()}
 
 
 def test_metrics_and_errors_agree_with_the_evaluation_of_the_model() -> None:
-    history, model = ScalarHistory(), make({"accuracy"})
-    accuracy_of = MetricInferencer(Accuracy(), "acc", ["output", "label"])
-    infs: list[Measures] = [ClassificationError(), Accuracy(), accuracy_of]
-    model.train(2, Rows(), [InferenceRunner(Rows(), infs), history])
+    history, model = tp.ScalarHistory(), make({"accuracy"})
+    accuracy_of = tp.MetricInferencer(Accuracy(), "acc", ["output", "label"])
+    infs: list[Measures] = [tp.ClassificationError(), Accuracy(), accuracy_of]
+    model.train(2, Rows(), [tp.InferenceRunner(Rows(), infs), history])
     accuracy = model.eval(Rows())["accuracy"]
     assert isclose(history.get_latest("validation_error"), 1 - accuracy)
     assert history.get_latest("validation_accuracy") == history.get_latest("acc") == accuracy
@@ -52,9 +43,9 @@ class LargerInTraining(nn.Cell):
 
 
 def test_network_and_loss_are_in_evaluation_mode() -> None:
-    history, net = ScalarHistory(), nn.Dense(4, 3)
+    history, net = tp.ScalarHistory(), nn.Dense(4, 3)
     model = Model(net, LargerInTraining(), nn.SGD(net.trainable_params()), metrics={"loss"})
-    model.train(1, Rows(), [InferenceRunner(Rows(), ScalarStats("loss")), history])
+    model.train(1, Rows(), [tp.InferenceRunner(Rows(), tp.ScalarStats("loss")), history])
     assert isclose(history.get_latest("validation_loss"), model.eval(Rows())["loss"])
     assert history.get_latest("loss") > 500
 
@@ -80,13 +71,13 @@ def test_inferencers_compute_their_definitions(
         return arrays | {"first": batch[0][0, 0]}
 
     infs: list[Measures] = [
-        ClassificationError(f"wrong-top{k}", "wrong"),
-        BinaryClassificationStats("p", "y"),
-        ScalarStats(["first", "label"]),
-        ScalarStats("first", "val"),
+        tp.ClassificationError(f"wrong-top{k}", "wrong"),
+        tp.BinaryClassificationStats("p", "y"),
+        tp.ScalarStats(["first", "label"]),
+        tp.ScalarStats("first", "val"),
     ]
-    history = ScalarHistory()
-    runner = InferenceRunner(data, infs, tower_func=tower)
+    history = tp.ScalarHistory()
+    runner = tp.InferenceRunner(data, infs, tower_func=tower)
     Model(ConstantLoss()).train(1, Batches(1), [runner, history])
     wrong = [sum((-o, j) < (-x[i], i) for j, o in enumerate(x)) >= k for x, i, _, _ in samples]
     both = sum(p and y for _, _, p, y in samples)
@@ -115,15 +106,15 @@ def test_inferencers_can_fetch_summaries() -> None:
             self.summary("size", Tensor(float(x.shape[0])))
             return self.dense(x)
 
-    network, history = Network(), ScalarHistory()
+    network, history = Network(), tp.ScalarHistory()
     optimizer = nn.SGD(network.trainable_params(), 0.1)
     model = Model(network, nn.CrossEntropyLoss(), optimizer)
-    model.train(1, Rows(), [InferenceRunner(Rows(), ScalarStats("size")), history])
+    model.train(1, Rows(), [tp.InferenceRunner(Rows(), tp.ScalarStats("size")), history])
     assert isclose(history.get_latest("validation_size"), 10 / 3)
 
 
 def test_custom_inferencer_receives_its_fetches() -> None:
-    class RecordsShapes(Inferencer):
+    class RecordsShapes(tp.Inferencer):
         def _before_inference(self) -> None:
             self.shapes: list[list[tuple[int, ...]]] = []
 
@@ -142,13 +133,13 @@ def test_custom_inferencer_receives_its_fetches() -> None:
 
 
 def test_network_output_is_the_loss_without_loss_function() -> None:
-    class Counts(Inferencer):
+    class Counts(tp.Inferencer):
         """It fetches nothing."""
 
         def _on_fetches(self, results: Sequence[Array]) -> None:
             sizes.append(len(results))
 
-    class Labels(Inferencer):
+    class Labels(tp.Inferencer):
         def _get_fetches(self) -> Sequence[str]:
             return ["label"]
 
@@ -156,9 +147,9 @@ def test_network_output_is_the_loss_without_loss_function() -> None:
             sizes.append(len(results[0]))
 
     sizes: list[int] = []
-    history = ScalarHistory()
-    infs: list[Measures] = [ScalarStats(["loss", "output"]), Counts(), Labels()]
-    Model(ConstantLoss()).train(1, Batches(2), [InferenceRunner(Batches(3), infs), history])
+    history = tp.ScalarHistory()
+    infs: list[Measures] = [tp.ScalarStats(["loss", "output"]), Counts(), Labels()]
+    Model(ConstantLoss()).train(1, Batches(2), [tp.InferenceRunner(Batches(3), infs), history])
     values = [history.get_latest(f"validation_{name}") for name in ("loss", "output")]
     assert values == [history.get_latest("loss")] * 2
     assert sizes == [0, 4, 0, 4, 0, 4]
@@ -170,21 +161,21 @@ def test_non_numeric_results_are_logged(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_inference_does_not_change_the_training() -> None:
-    def weights(*callbacks: Callback) -> Array:
+    def weights(*callbacks: tp.Callback) -> Array:
         minispore.set_seed(3)
         model = make()
         model.train(2, Rows(), list(callbacks))
         assert model.predict_network.training
         return next(iter(model.predict_network.trainable_params())).asnumpy()
 
-    np.testing.assert_array_equal(weights(InferenceRunner(Rows(), Accuracy())), weights())
+    np.testing.assert_array_equal(weights(tp.InferenceRunner(Rows(), Accuracy())), weights())
 
 
 def test_inference_emits_no_eval_events() -> None:
     log = Log()
     model = make({"accuracy"})
     model.fit(
-        1, Rows(), Rows(), callbacks=[EventRecorder(log, 0), InferenceRunner(Rows(), Accuracy())]
+        1, Rows(), Rows(), callbacks=[EventRecorder(log, 0), tp.InferenceRunner(Rows(), Accuracy())]
     )
     assert [hook for _, hook, _ in log].count("on_eval_begin") == 1
 
@@ -192,11 +183,11 @@ def test_inference_emits_no_eval_events() -> None:
 @pytest.mark.parametrize(
     ("infs", "message"),
     [
-        (ClassificationError("output"), "'output' must be of shape"),
-        (BinaryClassificationStats("output", "label"), "must have the same shape"),
+        (tp.ClassificationError("output"), "'output' must be of shape"),
+        (tp.BinaryClassificationStats("output", "label"), "must have the same shape"),
     ],
 )
-def test_unknown_or_misshaped_arrays_raise_errors(infs: Inferencer, message: str) -> None:
+def test_unknown_or_misshaped_arrays_raise_errors(infs: tp.Inferencer, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         measured(infs)
 
@@ -204,17 +195,20 @@ def test_unknown_or_misshaped_arrays_raise_errors(infs: Inferencer, message: str
 @pytest.mark.parametrize(
     ("infs", "message"),
     [
-        (ClassificationError("wrong-top"), "no array 'wrong-top'.*incorrect_vector|did you mean"),
-        (ScalarStats("nothing"), "no array 'nothing'; known names:"),
-        (ScalarStats(["loss", "accuracy"]), "no array 'accuracy'"),
+        (
+            tp.ClassificationError("wrong-top"),
+            "no array 'wrong-top'.*incorrect_vector|did you mean",
+        ),
+        (tp.ScalarStats("nothing"), "no array 'nothing'; known names:"),
+        (tp.ScalarStats(["loss", "accuracy"]), "no array 'accuracy'"),
     ],
 )
 @pytest.mark.parametrize("tower", [None, lambda *batch: {"loss": batch[0]}])
 def test_unknown_arrays_are_refused_before_the_first_step(
-    infs: Inferencer, message: str, tower: Tower | None
+    infs: tp.Inferencer, message: str, tower: Tower | None
 ) -> None:
     log = Log()
-    runner = InferenceRunner(Rows(), infs, tower_func=tower)
+    runner = tp.InferenceRunner(Rows(), infs, tower_func=tower)
     with pytest.raises(ValueError, match=message):
         make().train(1, Rows(), [EventRecorder(log, 0), runner])
     assert "on_train_step_begin" not in [hook for _, hook, _ in log]
@@ -228,7 +222,7 @@ def test_the_check_of_names_draws_no_random_numbers() -> None:
         drawn.append(np.random.rand())  # noqa: NPY002
         return {"label": batch[1]}
 
-    make().train(1, Rows(), [InferenceRunner(Rows(), ScalarStats("label"), tower_func=tower)])
+    make().train(1, Rows(), [tp.InferenceRunner(Rows(), tp.ScalarStats("label"), tower_func=tower)])
     assert len(drawn) == len({*drawn}) + 1
     assert drawn[0] == drawn[1]
 
@@ -242,4 +236,4 @@ def test_a_dataset_that_ends_early_raises_an_error() -> None:
         return {}
 
     with pytest.raises(ValueError, match="3 batches instead of 9"):
-        make().train(1, Rows(), [InferenceRunner(Short(3), [], tower_func=tower)])
+        make().train(1, Rows(), [tp.InferenceRunner(Short(3), [], tower_func=tower)])

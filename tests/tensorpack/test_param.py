@@ -10,17 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import nn
-from minispore.tensorpack import (
-    Callback,
-    CallbackFactory,
-    HumanHyperParamSetter,
-    HyperParamSetter,
-    HyperParamSetterWithFunc,
-    ObjAttrParam,
-    ScheduledHyperParamSetter,
-    StatMonitorParamSetter,
-    logger,
-)
+from minispore import tensorpack as tp
 from minispore.tensorpack.param import HyperFile
 from minispore.train import Model
 from tests.helpers.stub_models import Rows, make
@@ -41,12 +31,12 @@ def test_parameters_that_cannot_be_set_are_refused_before_training(
     net = nn.Dense(4, 3)
     model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), rate))
     with pytest.raises(ValueError, match=message):
-        model.train(1, Rows(), [HyperParamSetterWithFunc(name, lambda e, v: v)])
+        model.train(1, Rows(), [tp.HyperParamSetterWithFunc(name, lambda e, v: v)])
 
 
 @pytest.mark.parametrize("value", [None, "fast", [1.0, 2.0]])
 def test_non_numeric_attribute_raises_type_error(value: object) -> None:
-    param = ObjAttrParam(SimpleNamespace(rate=value), "rate")
+    param = tp.ObjAttrParam(SimpleNamespace(rate=value), "rate")
     with pytest.raises(TypeError, match="The attribute 'rate' of .* is no number"):
         param.get_value()
 
@@ -122,10 +112,10 @@ def test_missing_and_unreadable_files_have_no_values(tmp_path: Path) -> None:
     assert HyperFile(os.fspath(tmp_path / "bytes")).read()[0] == {"a": 1.0}
 
 
-class RecordsValues(Callback):
+class RecordsValues(tp.Callback):
     """Record the value in each epoch, or in each step."""
 
-    def __init__(self, param: ObjAttrParam, steps: bool = False) -> None:
+    def __init__(self, param: tp.ObjAttrParam, steps: bool = False) -> None:
         self.param, self.steps = param, steps
         self.values: list[float] = []
 
@@ -146,8 +136,8 @@ def scheduled(
     steps: bool = False,
     at_beginning: bool = True,
 ) -> list[float]:
-    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
-    setter = ScheduledHyperParamSetter(param, schedule, interp, steps, at_beginning)
+    param = tp.ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    setter = tp.ScheduledHyperParamSetter(param, schedule, interp, steps, at_beginning)
     watch = RecordsValues(param, steps)
     train_constant(setter, watch, epochs=epochs, steps=2, initial=initial)
     return watch.values
@@ -200,7 +190,7 @@ def test_learning_rate_can_be_set_by_name() -> None:
     net = nn.Dense(4, 3)
     optimizer = nn.SGD(net.trainable_params(), 0.5)
     model = Model(net, nn.CrossEntropyLoss(), optimizer)
-    model.train(2, Rows(), [ScheduledHyperParamSetter("learning_rate", [(2, 0.125)])])
+    model.train(2, Rows(), [tp.ScheduledHyperParamSetter("learning_rate", [(2, 0.125)])])
     assert optimizer.get_lr().asnumpy() == 0.125  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -215,14 +205,14 @@ def test_any_parameter_of_one_element_can_be_set() -> None:
     model = make()
     parameter = model.train_network.parameters_dict()["global_step"]
     kind = (parameter.shape, parameter.dtype)
-    model.train(2, Rows(), [HyperParamSetterWithFunc("global_step", ten_more)])
+    model.train(2, Rows(), [tp.HyperParamSetterWithFunc("global_step", ten_more)])
     assert values == [3, 16]
     assert parameter.asnumpy() == 26
     assert (parameter.shape, parameter.dtype) == kind
 
 
 def test_custom_setter_logs_once_per_epoch(caplog: pytest.LogCaptureFixture) -> None:
-    class Count(HyperParamSetter):
+    class Count(tp.HyperParamSetter):
         def _trigger_step(self) -> None:
             self.trigger()
 
@@ -230,7 +220,7 @@ def test_custom_setter_logs_once_per_epoch(caplog: pytest.LogCaptureFixture) -> 
             return self.global_step + 0.5
 
     caplog.set_level("INFO", "minispore.tensorpack")
-    train_constant(Count(ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")), epochs=1, steps=4)
+    train_constant(Count(tp.ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")), epochs=1, steps=4)
     assert caplog.messages == [
         "After 0 steps, rate changes from 1 to 0.5.",
         "After 1 steps, rate changes from 0.5 to 1.5.",
@@ -263,16 +253,16 @@ def test_stat_monitor_changes_the_value_without_improvement(
         if len(recent) == last_k and min(recent) >= recent[0] - threshold:
             window.clear()
             expected[-1] /= 2
-    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
-    put = CallbackFactory(
+    param = tp.ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    put = tp.CallbackFactory(
         trigger=lambda cb: cb.trainer.monitors.put_scalar("x", values[cb.epoch_num - 1]),
         produces=["x"],
     )
-    setter = StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
+    setter = tp.StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
     watch = RecordsValues(param)
     train_constant(put, setter, watch, epochs=len(values))
     assert watch.values == expected
-    restored = StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
+    restored = tp.StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
     restored.load_state_dict(setter.state_dict())
     assert restored.state_dict() == setter.state_dict()
 
@@ -282,11 +272,11 @@ def test_setter_with_func_sets_and_logs_the_values_of_the_function(
     values: list[float | None], at_begin: bool
 ) -> None:
     messages: list[str] = []
-    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")
-    setter = HyperParamSetterWithFunc(param, lambda epoch, value: values[epoch], at_begin)
+    param = tp.ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")
+    setter = tp.HyperParamSetterWithFunc(param, lambda epoch, value: values[epoch], at_begin)
     watch = RecordsValues(param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logger, "info", messages.append)
+        patch.setattr(tp.logger, "info", messages.append)
         train_constant(setter, watch, epochs=len(values) - 1, steps=1)
     current, expected, seen = 1.0, list[str](), list[float]()
     for step, value in enumerate(values):
@@ -299,11 +289,11 @@ def test_setter_with_func_sets_and_logs_the_values_of_the_function(
 
 
 def test_stat_monitor_warns_without_new_values(caplog: pytest.LogCaptureFixture) -> None:
-    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
-    put = CallbackFactory(
+    param = tp.ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    put = tp.CallbackFactory(
         before_train=lambda cb: cb.trainer.monitors.put_scalar("x", 1), produces=["x"]
     )
-    train_constant(put, StatMonitorParamSetter(param, "x", lambda v: 0.0, 0.1, 2), epochs=5)
+    train_constant(put, tp.StatMonitorParamSetter(param, "x", lambda v: 0.0, 0.1, 2), epochs=5)
     assert param.get_value() == 1
     assert caplog.text.count("there is no new value of 'x'") == 4
 
@@ -312,7 +302,7 @@ def test_stat_monitor_warns_without_new_values(caplog: pytest.LogCaptureFixture)
 def test_human_setter_follows_the_file(
     name: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    param = tp.ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
     watch = RecordsValues(param)
     texts = {
         1: "lr: 0.5\n",
@@ -321,12 +311,12 @@ def test_human_setter_follows_the_file(
         4: "lr: 0.25",
     }
 
-    def edit(cb: Callback) -> None:
+    def edit(cb: tp.Callback) -> None:
         if cb.epoch_num in texts:
             (folder / name).write_text(texts[cb.epoch_num], "utf-8")
 
-    setter = HumanHyperParamSetter(param, *[name] * (name != "hyper.txt"))
-    train_constant(CallbackFactory(trigger=edit), setter, watch, epochs=6)
+    setter = tp.HumanHyperParamSetter(param, *[name] * (name != "hyper.txt"))
+    train_constant(tp.CallbackFactory(trigger=edit), setter, watch, epochs=6)
     assert watch.values == [1, 0.5, 0.5, 1e-3, 1e-3, 0.25]
     wrong = [message for message in caplog.messages if "line" in message]
     assert wrong == [

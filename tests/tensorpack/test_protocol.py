@@ -10,17 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
+from minispore import tensorpack as tp
 from minispore.ops.summary import summary_subscribers
-from minispore.tensorpack import (
-    Callback,
-    CallbackFactory,
-    Every,
-    MergeAllSummaries,
-    MonitorBase,
-    ProcessTensors,
-    ScalarHistory,
-    UnknownMetricError,
-)
 from minispore.tensorpack.protocol import Array
 from minispore.testing.strategies import shapes
 from minispore.train import Callback as TrainCallback
@@ -34,7 +25,7 @@ def test_mindspore_callbacks_can_log_to_the_monitors() -> None:
         def on_train_begin(self, run_context: RunContext) -> None:
             run_context.original_args().trainer.monitors.put_scalar("own", 1)
 
-    history = ScalarHistory()
+    history = tp.ScalarHistory()
     train_constant(Own(), history)
     assert history.get_history("own") == [(0, 1.0)]
 
@@ -53,8 +44,8 @@ NUMBERS: list[Convert] = [float, bool, round]
 
 @given(value=st.floats(-9, 9, width=32), convert=st.sampled_from([*NUMBERS, *SCALARS]))
 def test_put_scalar_keeps_the_digits_of_the_dtype(value: float, convert: Convert) -> None:
-    history, scalar = ScalarHistory(), convert(value)
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", scalar))
+    history, scalar = tp.ScalarHistory(), convert(value)
+    put = tp.CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", scalar))
     train_constant(put, history, epochs=1)
     expected = str(np.float32(value)) if convert in SCALARS else scalar
     assert history.get_latest("x") == float(expected)
@@ -62,21 +53,21 @@ def test_put_scalar_keeps_the_digits_of_the_dtype(value: float, convert: Convert
 
 @pytest.mark.parametrize("value", ["1", None, [1.0], np.ones(2), 1j, Tensor([1.0, 2.0])])
 def test_put_scalar_rejects_other_values(value: object) -> None:
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", value))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    put = tp.CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", value))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="'x' must be a single number"):
         train_constant(put, epochs=1)
 
 
 def test_get_latest_suggests_similar_names() -> None:
-    def read(cb: Callback) -> None:
+    def read(cb: tp.Callback) -> None:
         with pytest.raises(KeyError, match="did you mean 'learning_rate'"):
             cb.trainer.monitors.get_latest("lerning_rate")
         assert cb.trainer.monitors.get_history("lerning_rate") == []
 
-    make().train(1, Rows(), [CallbackFactory(trigger=read)])
+    make().train(1, Rows(), [tp.CallbackFactory(trigger=read)])
 
 
-class Reads(Callback):
+class Reads(tp.Callback):
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -84,10 +75,10 @@ class Reads(Callback):
         return [self.name]
 
 
-@pytest.mark.parametrize("wrap", [lambda cb: cb, Every(epochs=2)])
+@pytest.mark.parametrize("wrap", [lambda cb: cb, tp.Every(epochs=2)])
 @pytest.mark.parametrize("name", ["loss", "accuracy", "eval_loss", "epoch"])
 def test_consumed_names_that_are_logged_before_pass(
-    name: str, wrap: Callable[[Callback], Callback]
+    name: str, wrap: Callable[[tp.Callback], tp.Callback]
 ) -> None:
     make({"accuracy"}).fit(1, Rows(), Rows(), callbacks=[Logs({}, 1.0), wrap(Reads(name))])
 
@@ -102,8 +93,8 @@ def test_consumed_names_that_are_logged_before_pass(
 )
 def test_unknown_or_late_metric_names_raise_before_training(name: str, message: str) -> None:
     begun: list[str] = []
-    begin = CallbackFactory(before_train=lambda cb: begun.append("begun"))
-    with pytest.raises(UnknownMetricError, match=message):
+    begin = tp.CallbackFactory(before_train=lambda cb: begun.append("begun"))
+    with pytest.raises(tp.UnknownMetricError, match=message):
         make({"accuracy"}).fit(1, Rows(), Rows(), callbacks=[begin, Reads(name), Logs({}, 1.0)])
     assert not begun
 
@@ -111,7 +102,7 @@ def test_unknown_or_late_metric_names_raise_before_training(name: str, message: 
 @given(st.dictionaries(st.sampled_from("ab"), st.lists(st.integers(0, 9))), st.booleans())
 def test_history_state_needs_equal_lengths(steps: dict[str, list[int]], fits: bool) -> None:
     values = {name: [0.5] * (len(numbers) + (not fits)) for name, numbers in steps.items()}
-    history = ScalarHistory()
+    history = tp.ScalarHistory()
     with (
         nullcontext()
         if fits or not steps
@@ -130,11 +121,11 @@ def test_history_state_needs_equal_lengths(steps: dict[str, list[int]], fits: bo
 def test_put_image_adds_missing_axes_or_refuses_the_shape(shape: tuple[int, ...]) -> None:
     received: list[tuple[int, ...]] = []
 
-    class Shapes(MonitorBase):
+    class Shapes(tp.MonitorBase):
         def process_image(self, name: str, val: Array) -> None:
             received.append(val.shape)
 
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
+    put = tp.CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
     full = {2: (1, *shape, 1), 3: (1, *shape), 4: shape}.get(len(shape), (0,))
     refused = 0 in full or full[-1] not in {1, 3}
     with pytest.raises(ValueError, match="put_image") if refused else nullcontext():
@@ -151,7 +142,7 @@ def test_batch_columns_have_the_names_of_the_dataset() -> None:
     def measure(x: Array, y: Array) -> None:
         shapes.append((*x.shape, *y.shape))
 
-    process = ProcessTensors(["x", "y"], measure)
+    process = tp.ProcessTensors(["x", "y"], measure)
     Model(ConstantLoss()).train(1, data, [process])
     assert shapes == [(2, 2, 2)] * 2
 
@@ -170,7 +161,7 @@ def test_predictor_calls_the_network_in_evaluation_mode() -> None:
 
     outputs: list[float] = []
 
-    def predict(cb: Callback) -> None:
+    def predict(cb: tp.Callback) -> None:
         trainer, before = cb.trainer, dict(cb.trainer.summaries)
         assert trainer.is_chief
         assert trainer.loop.epoch_num == 1
@@ -182,10 +173,10 @@ def test_predictor_calls_the_network_in_evaluation_mode() -> None:
         with pytest.raises(ValueError, match="no output 'ouput'; did you mean 'output'"):
             trainer.get_predictor(["x"], ["ouput"])(np.zeros(1))
         with pytest.raises(RuntimeError, match="ProcessTensors cannot be registered"):
-            trainer.register_callback(ProcessTensors("loss", print))
+            trainer.register_callback(tp.ProcessTensors("loss", print))
 
     network = Network()
-    callbacks = [CallbackFactory(trigger=predict), MergeAllSummaries()]
+    callbacks = [tp.CallbackFactory(trigger=predict), tp.MergeAllSummaries()]
     Model(network).train(1, Batches(1), callbacks)
     assert outputs == [6.0, 0.0]
     assert network.training
@@ -194,12 +185,12 @@ def test_predictor_calls_the_network_in_evaluation_mode() -> None:
 def test_unknown_array_error_suggests_names_and_unsubscribes() -> None:
     before = list(summary_subscribers())
     with pytest.raises(ValueError, match="no array 'los'; did you mean 'loss'"):
-        train_counting(ProcessTensors("los", print))
+        train_counting(tp.ProcessTensors("los", print))
     assert summary_subscribers() == before
 
 
 def test_loop_logs_loss_learning_rate_and_metrics() -> None:
-    history = ScalarHistory()
+    history = tp.ScalarHistory()
     make({"accuracy"}).fit(2, Rows(), Rows(), 2, callbacks=[history])
     assert history.names() == ["loss", "learning_rate", "accuracy", "eval_loss"]
     assert [step for step, _ in history.get_history("loss")] == [3, 6]
@@ -211,7 +202,7 @@ def test_loop_logs_loss_learning_rate_and_metrics() -> None:
 def test_no_learning_rate_is_logged_after_its_list_ends() -> None:
     net = nn.Dense(4, 3)
     optimizer = nn.SGD(net.trainable_params(), [0.1, 0.2, 0.3])
-    history = ScalarHistory()
+    history = tp.ScalarHistory()
     Model(net, nn.CrossEntropyLoss(), optimizer).train(1, Rows(), [history])
     assert history.names() == ["loss"]
 
@@ -222,6 +213,6 @@ def test_no_loss_is_logged_without_output(output: Tensor | None) -> None:
         def construct(self, *inputs: Tensor) -> Tensor | None:
             return output
 
-    history = ScalarHistory()
+    history = tp.ScalarHistory()
     Model(Silent()).train(1, Batches(3), [history])
     assert history.names() == []

@@ -10,26 +10,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor
-from minispore.tensorpack import (
-    Callback,
-    CallbackFactory,
-    Every,
-    MaxSaver,
-    MinSaver,
-    ModelSaver,
-    savers,
-)
+from minispore import tensorpack as tp
+from minispore.tensorpack import savers
 from minispore.train import load_checkpoint
 from tests.helpers.stub_models import Rows, make
 
 
-def put(values: list[float | None]) -> Callback:
-    def log_value(cb: Callback) -> None:
+def put(values: list[float | None]) -> tp.Callback:
+    def log_value(cb: tp.Callback) -> None:
         value = values[cb.epoch_num - 1]
         if value is not None:
             cb.trainer.monitors.put_scalar("val/x", value)
 
-    return CallbackFactory(trigger=log_value, produces=["val/x"])
+    return tp.CallbackFactory(trigger=log_value, produces=["val/x"])
 
 
 def files(folder: Path) -> list[str]:
@@ -39,7 +32,7 @@ def files(folder: Path) -> list[str]:
 @given(st.integers(1, 4), st.integers(0, 3))
 def test_model_saver_keeps_the_newest(epochs: int, limit: int) -> None:
     with TemporaryDirectory() as directory:
-        make().train(epochs, Rows(), [ModelSaver(limit, checkpoint_dir=directory)])
+        make().train(epochs, Rows(), [tp.ModelSaver(limit, checkpoint_dir=directory)])
         steps = [3 * epoch for epoch in range(1, epochs + 1)][-limit:]
         assert sorted(os.listdir(directory)) == sorted(f"model-{step}.ckpt" for step in steps)
         assert "weight" in load_checkpoint(os.path.join(directory, f"model-{steps[-1]}.ckpt"))
@@ -50,7 +43,7 @@ def test_model_saver_keeps_one_file_per_period(
 ) -> None:
     clock = iter(range(0, 10_000, 1000))
     monkeypatch.setattr(savers, "perf_counter", lambda: next(clock))
-    make().train(6, Rows(), [ModelSaver(1, 0.5, tmp_path)])
+    make().train(6, Rows(), [tp.ModelSaver(1, 0.5, tmp_path)])
     # Half an hour is 1800 seconds; they are written at 1000, 2000, 3000, …
     assert files(tmp_path) == ["model-12.ckpt", "model-18.ckpt", "model-6.ckpt"]
 
@@ -62,8 +55,8 @@ def test_a_full_disk_is_logged_and_keeps_the_best(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(savers, "save_checkpoint", full)
-    minimum = MinSaver("loss")
-    make().train(1, Rows(), [ModelSaver(), minimum])
+    minimum = tp.MinSaver("loss")
+    make().train(1, Rows(), [tp.ModelSaver(), minimum])
     assert not files(folder)
     assert caplog.text.count("No space left") == 2
     assert minimum.best is None
@@ -86,10 +79,10 @@ def test_the_model_with_the_best_value_is_saved_in_any_order(
     due = [value if n % period == 0 else None for n, value in enumerate(values, 1)]
     numbers = [value for value in due if value is not None and not math.isnan(value)]
     with TemporaryDirectory() as directory:
-        minimum = MinSaver("val/x", checkpoint_dir=directory)
-        maximum = MaxSaver("val/x", "best.ckpt", checkpoint_dir=directory)
+        minimum = tp.MinSaver("val/x", checkpoint_dir=directory)
+        maximum = tp.MaxSaver("val/x", "best.ckpt", checkpoint_dir=directory)
         for _ in range(trainings):
-            callbacks = [put(values), *map(Every(epochs=period), (minimum, maximum))]
+            callbacks = [put(values), *map(tp.Every(epochs=period), (minimum, maximum))]
             make().train(len(values), Rows(), callbacks if measures_first else callbacks[::-1])
         if not numbers:
             assert minimum.best is maximum.best is None
@@ -104,19 +97,19 @@ def test_the_model_with_the_best_value_is_saved_in_any_order(
             step = saved["global_step"]
             assert isinstance(step, Tensor)
             assert step.asnumpy() == 3 * (due.index(best) + 1)
-        restored = MinSaver("val/x", checkpoint_dir=directory)
+        restored = tp.MinSaver("val/x", checkpoint_dir=directory)
         restored.load_state_dict(minimum.state_dict())
         assert restored.best == minimum.best
 
 
 def test_min_saver_checks_only_when_triggered(folder: Path) -> None:
-    class Steps(Callback):
+    class Steps(tp.Callback):
         def produces(self) -> list[str]:
             return ["x"]
 
         def _trigger_step(self) -> None:
             self.trainer.monitors.put_scalar("x", [3, 1, 2][self.local_step])
 
-    minimum = MinSaver("x")
+    minimum = tp.MinSaver("x")
     make().train(1, Rows(), [Steps(), minimum])
     assert minimum.best == 2

@@ -9,30 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import nn, set_seed
+from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
-from minispore.tensorpack import (
-    CallbackFactory,
-    ClassificationError,
-    Every,
-    HyperParamSetterWithFunc,
-    InferenceRunner,
-    JSONLWriter,
-    JSONWriter,
-    MaxSaver,
-    MergeAllSummaries,
-    MinSaver,
-    ModelSaver,
-    MovingAverageSummary,
-    ObjAttrParam,
-    PeriodicTrigger,
-    ProgressBar,
-    ScalarHistory,
-    ScalarPrinter,
-    SendMonitorData,
-    SimpleMovingAverage,
-    StatMonitorParamSetter,
-    triggers,
-)
+from minispore.tensorpack import triggers
 from minispore.tensorpack.protocol import Array
 from minispore.tensorpack.triggers import ElapsedSeconds
 from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
@@ -86,38 +65,38 @@ class Killer(Callback):
             raise Kill
 
 
-def callbacks(folder: Path, kill_at: int | None) -> tuple[ScalarHistory, list[Callback]]:
-    history, box = ScalarHistory(), SimpleNamespace(x=1.0)
+def callbacks(folder: Path, kill_at: int | None) -> tuple[tp.ScalarHistory, list[Callback]]:
+    history, box = tp.ScalarHistory(), SimpleNamespace(x=1.0)
     data = NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(5)
     config = CheckpointConfig(
         save_checkpoint_steps=2, keep_checkpoint_max=3, append_info=["training_state"]
     )
     return history, [
         ModelCheckpoint("net", str(folder), config),
-        InferenceRunner(data, ClassificationError(summary_name="error")),
-        PeriodicTrigger(ModelSaver(2, checkpoint_dir=folder), every_k_steps=3),
-        MinSaver("error", checkpoint_dir=folder),
-        MovingAverageSummary(decay=0.8),
-        SimpleMovingAverage("loss", 3),
-        MergeAllSummaries(3),
-        Every(epochs=2)(MaxSaver("loss/EMA", checkpoint_dir=folder)),
-        StatMonitorParamSetter("learning_rate", "error", lambda lr: lr / 2, 0.2, 2),
-        Every(steps=4)(HyperParamSetterWithFunc("learning_rate", lambda e, lr: lr * 0.9)),
-        HyperParamSetterWithFunc(ObjAttrParam(box, "x"), lambda e, x: 2 * x + e),
-        CallbackFactory(
+        tp.InferenceRunner(data, tp.ClassificationError(summary_name="error")),
+        tp.PeriodicTrigger(tp.ModelSaver(2, checkpoint_dir=folder), every_k_steps=3),
+        tp.MinSaver("error", checkpoint_dir=folder),
+        tp.MovingAverageSummary(decay=0.8),
+        tp.SimpleMovingAverage("loss", 3),
+        tp.MergeAllSummaries(3),
+        tp.Every(epochs=2)(tp.MaxSaver("loss/EMA", checkpoint_dir=folder)),
+        tp.StatMonitorParamSetter("learning_rate", "error", lambda lr: lr / 2, 0.2, 2),
+        tp.Every(steps=4)(tp.HyperParamSetterWithFunc("learning_rate", lambda e, lr: lr * 0.9)),
+        tp.HyperParamSetterWithFunc(tp.ObjAttrParam(box, "x"), lambda e, x: 2 * x + e),
+        tp.CallbackFactory(
             trigger=lambda cb: cb.trainer.monitors.put_scalar("x", box.x), produces=["x"]
         ),
         history,
-        ScalarPrinter(),
-        JSONWriter(folder),
-        JSONLWriter(folder),
+        tp.ScalarPrinter(),
+        tp.JSONWriter(folder),
+        tp.JSONLWriter(folder),
         Killer(kill_at),
     ]
 
 
 def train(
     folder: Path, kill_at: int | None = None, resume: Path | None = None
-) -> tuple[ScalarHistory, Array]:
+) -> tuple[tp.ScalarHistory, Array]:
     set_seed(2)
     net = nn.Dense(3, 3)
     model = Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.3, 0.9))
@@ -127,7 +106,7 @@ def train(
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ScalarHistory, Array]:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tp.ScalarHistory, Array]:
     folder = tmp_path_factory.mktemp("uninterrupted")
     return folder, *train(folder)
 
@@ -135,7 +114,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Scala
 @pytest.mark.parametrize("kill_at", [3, 7, 18])  # of 24 steps, 6 an epoch
 def test_resumed_training_leaves_the_same_files_and_weights(
     kill_at: int,
-    uninterrupted: tuple[Path, ScalarHistory, Array],
+    uninterrupted: tuple[Path, tp.ScalarHistory, Array],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder, history, weight = uninterrupted
@@ -155,19 +134,19 @@ def test_resumed_training_leaves_the_same_files_and_weights(
 @pytest.mark.parametrize(
     "callback",
     [
-        Every(epochs=2)(ScalarPrinter()),
-        Every(steps=2)(ProgressBar()),
-        HyperParamSetterWithFunc("learning_rate", lambda e, v: v),
-        JSONLWriter(),
-        JSONWriter(),
-        MinSaver("loss"),
-        ModelSaver(),
-        MovingAverageSummary(),
-        ScalarHistory(),
-        ScalarPrinter(),
-        SendMonitorData(["true"], ["loss"]),
-        SimpleMovingAverage("loss", 2),
-        StatMonitorParamSetter("learning_rate", "loss", lambda v: v, 0.1, 2),
+        tp.Every(epochs=2)(tp.ScalarPrinter()),
+        tp.Every(steps=2)(tp.ProgressBar()),
+        tp.HyperParamSetterWithFunc("learning_rate", lambda e, v: v),
+        tp.JSONLWriter(),
+        tp.JSONWriter(),
+        tp.MinSaver("loss"),
+        tp.ModelSaver(),
+        tp.MovingAverageSummary(),
+        tp.ScalarHistory(),
+        tp.ScalarPrinter(),
+        tp.SendMonitorData(["true"], ["loss"]),
+        tp.SimpleMovingAverage("loss", 2),
+        tp.StatMonitorParamSetter("learning_rate", "loss", lambda v: v, 0.1, 2),
     ],
     ids=lambda callback: type(callback).__name__,
 )

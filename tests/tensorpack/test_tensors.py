@@ -13,22 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
+from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
 from minispore.ops.summary import summary_subscribers
-from minispore.tensorpack import (
-    Callback,
-    CheckNumerics,
-    DumpTensorAsImage,
-    DumpTensors,
-    Every,
-    MergeAllSummaries,
-    MonitorBase,
-    MovingAverageSummary,
-    ProcessTensors,
-    ScalarHistory,
-    SimpleMovingAverage,
-    TensorPrinter,
-)
 from minispore.tensorpack.protocol import Array, RunValues
 from minispore.train import Model, RunContext
 from minispore.train.summary.image import png
@@ -43,19 +30,19 @@ def test_process_tensors_receives_named_arrays() -> None:
     def record(*arrays: Array) -> None:
         received.append(tuple(float(array.ravel()[0]) for array in arrays[:2]))
 
-    train_counting(ProcessTensors(names[:2], record), epochs=1)
+    train_counting(tp.ProcessTensors(names[:2], record), epochs=1)
     assert received == [(1, 0.5), (2, 1), (3, 1.5)]
     shapes: list[list[tuple[int, ...]]] = []
 
     def measure(*arrays: Array) -> None:
         shapes.append([array.shape for array in arrays])
 
-    make().train(1, Rows(), [ProcessTensors(["input1", *names[2:]], measure)])
+    make().train(1, Rows(), [tp.ProcessTensors(["input1", *names[2:]], measure)])
     assert shapes[0] == [(4,), (4, 4), (3, 4), (1,)]
 
 
 def test_dump_tensors_writes_files_of_due_steps(folder: Path) -> None:
-    train_counting(Every(steps=2)(DumpTensors(["loss", "all"])), epochs=1, steps=4)
+    train_counting(tp.Every(steps=2)(tp.DumpTensors(["loss", "all"])), epochs=1, steps=4)
     assert sorted(path.name for path in folder.iterdir()) == [
         "DumpTensor-2.npz",
         "DumpTensor-4.npz",
@@ -80,7 +67,7 @@ def test_dumped_files_have_the_names_and_contents_of_the_arrays(
             return Tensor(0.5)
 
     caplog.set_level("INFO", "minispore.tensorpack")
-    dumps = [DumpTensors("a/b"), DumpTensorAsImage("a/b"), TensorPrinter("loss")]
+    dumps = [tp.DumpTensors("a/b"), tp.DumpTensorAsImage("a/b"), tp.TensorPrinter("loss")]
     Model(Network()).train(1, Batches(1), dumps)
     assert caplog.messages == ["loss: 0.5"]
     with np.load(folder / "DumpTensor-1.npz", allow_pickle=False) as arrays:
@@ -94,7 +81,7 @@ def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folde
     image = np.array([[np.nan, 0.5, 2.0], [-1.0, np.inf, 0.1]])
     images: list[tuple[str, list[float]]] = []
 
-    class Monitor(MonitorBase):
+    class Monitor(tp.MonitorBase):
         def process_image(self, name: str, val: Array) -> None:
             images.append((name, val.ravel().tolist()))
 
@@ -102,7 +89,7 @@ def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folde
         assert array.shape == ()
         return [image, image[:, :, np.newaxis]] if several else image
 
-    train_counting(DumpTensorAsImage("half", "x", convert, 100), Monitor(), epochs=1)
+    train_counting(tp.DumpTensorAsImage("half", "x", convert, 100), Monitor(), epochs=1)
     pixels = [0, 50, 200, 0, 255, 10]  # NaN is black
     names = ["x", "x-1"] if several else ["x"]
     assert images == [(name, pixels) for name in names]
@@ -121,7 +108,7 @@ def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folde
 def test_check_numerics_raises_at_the_next_check(
     each_epoch: bool, each_step: bool, where: str | None
 ) -> None:
-    class Spoil(Callback):
+    class Spoil(tp.Callback):
         def _before_run(self, run_context: object) -> None:
             if self.global_step == 1:
                 parameter = self.trainer.params.train_network.trainable_params()[0]
@@ -131,7 +118,7 @@ def test_check_numerics_raises_at_the_next_check(
 
     message = f"{where}, the parameter 'weight' has"
     with pytest.raises(FloatingPointError, match=message) if where else nullcontext():
-        make().train(1, Rows(), [Spoil(), CheckNumerics(each_epoch, each_step)])
+        make().train(1, Rows(), [Spoil(), tp.CheckNumerics(each_epoch, each_step)])
 
 
 @given(st.lists(st.sampled_from([0.0, math.nan, math.inf, -math.inf]), min_size=12, max_size=12))
@@ -141,7 +128,7 @@ def test_check_numerics_counts_the_elements(values: list[float]) -> None:
     nan = sum(map(math.isnan, values))
     message = f"'weight' has {nan} NaN and {sum(map(math.isinf, values))} infinite of 12 elements"
     with pytest.raises(FloatingPointError, match=message) if any(values) else nullcontext():
-        model.train(1, Rows(), [CheckNumerics()])
+        model.train(1, Rows(), [tp.CheckNumerics()])
 
 
 rows = st.lists(st.tuples(st.integers(-8, 8), st.integers(-8, 8)), min_size=1, max_size=7)
@@ -159,8 +146,8 @@ def test_averages_weight_the_means_of_arrays(
 ) -> None:
     """They are computed again in each training."""
     data = NumpySlicesDataset({"x": np.array(values, np.float32)}, shuffle=False).batch(1)
-    ema = MovingAverageSummary("x") if decay is None else MovingAverageSummary("x", decay)
-    factor, sma = 0.95 if decay is None else decay, SimpleMovingAverage("x", window)
+    ema = tp.MovingAverageSummary("x") if decay is None else tp.MovingAverageSummary("x", decay)
+    factor, sma = 0.95 if decay is None else decay, tp.SimpleMovingAverage("x", window)
     means = [sum(pair) / 2 for pair in values] * epochs
     ends = range(len(values), len(means) + 1, len(values))
     weights = [factor**i for i in range(len(means))]
@@ -170,7 +157,7 @@ def test_averages_weight_the_means_of_arrays(
     ]
     due = range(window, len(means) + 1, window)
     for _ in range(trainings):
-        history = ScalarHistory()
+        history = tp.ScalarHistory()
         Model(ConstantLoss()).train(epochs, data, [ema, sma, history])
         assert [step for step, _ in history.get_history("x/EMA")] == list(ends)
         assert [value for _, value in history.get_history("x/EMA")] == pytest.approx(expected)
@@ -185,7 +172,7 @@ names = st.lists(st.sampled_from(["loss", "input0", "input1", "half"]), max_size
 
 @given(st.lists(st.none() | names, min_size=1, max_size=5))
 def test_after_run_receives_the_arrays_that_before_run_named(asked: list[list[str] | None]) -> None:
-    class Varying(Callback):
+    class Varying(tp.Callback):
         wants_summaries = True
 
         def _before_run(self, run_context: RunContext) -> list[str] | None:
@@ -216,9 +203,9 @@ def test_summaries_are_those_of_the_current_step(emits: list[bool]) -> None:
                 self.scalar("step", Tensor(float(step)))
             return Tensor(0.5)
 
-    history = ScalarHistory()
+    history = tp.ScalarHistory()
     before = [*summary_subscribers()]
-    Model(Sometimes()).train(1, Batches(len(emits)), [MergeAllSummaries(1), history])
+    Model(Sometimes()).train(1, Batches(len(emits)), [tp.MergeAllSummaries(1), history])
     expected = [(i + 1, float(i)) for i, emitted in enumerate(emits) if emitted]
     assert history.get_history("step") == expected
     assert summary_subscribers() == before
@@ -235,7 +222,7 @@ def test_merge_all_summaries_logs_due_and_last_steps_of_an_epoch(
 ) -> None:
     received: list[tuple[str, int]] = []
 
-    class Kinds(MonitorBase):
+    class Kinds(tp.MonitorBase):
         def process_image(self, name: str, val: Array) -> None:
             received.append((name, self.global_step))
             assert val.shape == (1, 2, 3, 1)
@@ -243,7 +230,7 @@ def test_merge_all_summaries_logs_due_and_last_steps_of_an_epoch(
         def process_histogram(self, name: str, val: Array) -> None:
             received.append((name, self.global_step))
 
-    merge = MergeAllSummaries(period, key=key)
+    merge = tp.MergeAllSummaries(period, key=key)
     history = train_counting(merge, Kinds(), epochs=epochs, steps=steps)
     due = [
         n for n in range(1, epochs * steps + 1) if n % steps == 0 or (period and n % period == 0)

@@ -16,22 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
-from minispore.tensorpack import (
-    Callback,
-    EnableCallbackIf,
-    EstimatedTimeLeft,
-    Every,
-    GPUUtilizationTracker,
-    GraphProfiler,
-    HostMemoryTracker,
-    MovingAverageSummary,
-    PeakMemoryTracker,
-    PeriodicTrigger,
-    ProgressBar,
-    ScalarHistory,
-    ThroughputTracker,
-    trackers,
-)
+from minispore import tensorpack as tp
+from minispore.tensorpack import trackers
 from minispore.tensorpack.protocol import declared_names
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint
 from tests.helpers.stub_models import Rows, make
@@ -41,13 +27,18 @@ from tests.tensorpack.small_trainings import Clock, Passing, train_counting
 @pytest.mark.parametrize(
     "kind",
     [
-        *(EstimatedTimeLeft, HostMemoryTracker, MovingAverageSummary, PeakMemoryTracker),
-        ThroughputTracker,
+        *(
+            tp.EstimatedTimeLeft,
+            tp.HostMemoryTracker,
+            tp.MovingAverageSummary,
+            tp.PeakMemoryTracker,
+        ),
+        tp.ThroughputTracker,
     ],
 )
-def test_callbacks_log_the_names_that_they_declare(kind: Callable[[], Callback]) -> None:
-    def logged(*callbacks: Callback) -> set[str]:
-        history = ScalarHistory()
+def test_callbacks_log_the_names_that_they_declare(kind: Callable[[], tp.Callback]) -> None:
+    def logged(*callbacks: tp.Callback) -> set[str]:
+        history = tp.ScalarHistory()
         make().train(2, Rows(), [*callbacks, history])
         return {*history.names()}
 
@@ -57,7 +48,7 @@ def test_callbacks_log_the_names_that_they_declare(kind: Callable[[], Callback])
 
 def test_graph_profiler_writes_a_chrome_trace(folder: Path) -> None:
     before = time.perf_counter()
-    make().train(1, Rows(), [Every(steps=2)(GraphProfiler())])
+    make().train(1, Rows(), [tp.Every(steps=2)(tp.GraphProfiler())])
     (path,) = folder.iterdir()
     assert path.name == "chrome-trace-2.json"
     events = json.loads(path.read_text("utf-8"))["traceEvents"]
@@ -89,7 +80,7 @@ def test_profiled_pullbacks_follow_the_loss(folder: Path) -> None:
 
     network = Network()
     optimizer = nn.SGD(network.trainable_params(), 0.1)
-    Model(network, nn.CrossEntropyLoss(), optimizer).train(1, Rows(4), [GraphProfiler()])
+    Model(network, nn.CrossEntropyLoss(), optimizer).train(1, Rows(4), [tp.GraphProfiler()])
     (path,) = folder.iterdir()
     events = json.loads(path.read_text("utf-8"))["traceEvents"]
     loss = next(event for event in events if event["name"] == "cross_entropy")
@@ -102,7 +93,9 @@ def test_profiled_pullbacks_follow_the_loss(folder: Path) -> None:
 def test_graph_profiler_warns_that_there_are_no_metadata(
     switch: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    make().train(1, Rows(), [GraphProfiler(**{switch: True} if switch else {}, dump_tracing=False)])
+    make().train(
+        1, Rows(), [tp.GraphProfiler(**{switch: True} if switch else {}, dump_tracing=False)]
+    )
     assert ("there are no TensorFlow metadata" in caplog.text) == bool(switch)
     assert not list(folder.iterdir())
 
@@ -121,7 +114,7 @@ def test_throughput_counts_only_the_time_of_steps(
     samples: int | None, period: int | None, epochs: list[list[int]], trainings: int
 ) -> None:
     """It is the number of steps since the last trigger, divided by their time."""
-    clock, tracker = Clock(), ThroughputTracker(samples)
+    clock, tracker = Clock(), tp.ThroughputTracker(samples)
     (name,) = tracker.produces()
     assert name == f"Throughput ({'samples' if samples else 'steps'}/sec)"
     seconds = [duration for steps in epochs for duration in steps]
@@ -130,7 +123,7 @@ def test_throughput_counts_only_the_time_of_steps(
         ((last - first) * (samples or 1)) / sum(seconds[first:last])
         for first, last in pairwise([0, *triggers])
     ]
-    callback = PeriodicTrigger(tracker, every_k_steps=period) if period else tracker
+    callback = tp.PeriodicTrigger(tracker, every_k_steps=period) if period else tracker
     for _ in range(trainings):
         passing = Passing(clock, seconds, [100] * len(epochs))
         with clock.replaces_perf_counter(trackers):
@@ -152,9 +145,9 @@ def test_estimated_time_left_averages_the_last_epochs(
     epochs: list[int], last: int, median: bool, period: int, trainings: int
 ) -> None:
     clock = Clock()
-    callback: Callback = EstimatedTimeLeft(last, median)
+    callback: tp.Callback = tp.EstimatedTimeLeft(last, median)
     if period > 1:
-        callback = PeriodicTrigger(callback, every_k_epochs=period)
+        callback = tp.PeriodicTrigger(callback, every_k_epochs=period)
     average = statistics.median if median else statistics.fmean
     due = range(period, len(epochs) + 1, period)
     times = [sum(epochs[i - period : i]) / period for i in due]
@@ -174,10 +167,10 @@ def test_resumed_run_measures_complete_epochs_and_shows_all_steps(
     monkeypatch.setenv("TENSORPACK_PROGRESS_REFRESH", "0")
     config = CheckpointConfig(1, None, 20, append_info=["training_state"])
 
-    def train(resume: Path | None = None) -> ScalarHistory:
-        history = ScalarHistory()
+    def train(resume: Path | None = None) -> tp.ScalarHistory:
+        history = tp.ScalarHistory()
         saver = ModelCheckpoint("net", str(tmp_path), config)
-        callbacks = [saver, ProgressBar(), EstimatedTimeLeft(), history]
+        callbacks = [saver, tp.ProgressBar(), tp.EstimatedTimeLeft(), history]
         make().train(3, Rows(), callbacks, resume=resume)
         return history
 
@@ -193,7 +186,7 @@ def test_resumed_run_measures_complete_epochs_and_shows_all_steps(
 
 def test_estimated_time_left_can_be_triggered_each_step() -> None:
     history = train_counting(
-        PeriodicTrigger(EstimatedTimeLeft(), every_k_steps=1, before_train=True)
+        tp.PeriodicTrigger(tp.EstimatedTimeLeft(), every_k_steps=1, before_train=True)
     )
     assert [step for step, _ in history.get_history("time/eta")] == [1, 2, 3, 4, 5, 6]
 
@@ -214,7 +207,7 @@ def test_unknown_memory_is_logged(
         trackers, "open", lambda _, encoding: meminfo.open(encoding=encoding), raising=False
     )
     monkeypatch.setitem(sys.modules, "resource", None)
-    history = train_counting(HostMemoryTracker(), PeakMemoryTracker(), epochs=1)
+    history = train_counting(tp.HostMemoryTracker(), tp.PeakMemoryTracker(), epochs=1)
     assert set(history.names()) == {"loss"}
     assert len(caplog.messages) == 2
     assert all("memory is unknown" in message for message in caplog.messages)
@@ -234,13 +227,13 @@ def test_memory_is_logged_in_its_unit(
     resource = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: usage)
     monkeypatch.setitem(sys.modules, "resource", resource)
     monkeypatch.setattr(sys, "platform", platform)
-    history = train_counting(HostMemoryTracker(), PeakMemoryTracker(), epochs=1)
+    history = train_counting(tp.HostMemoryTracker(), tp.PeakMemoryTracker(), epochs=1)
     assert history.get_latest("HostFreeMemory (GB)") == 3
     assert history.get_latest("PeakMemory(MB)/host") == 5
 
 
 def test_memory_trackers_log_plausible_values() -> None:
-    history = train_counting(HostMemoryTracker(), PeakMemoryTracker())
+    history = train_counting(tp.HostMemoryTracker(), tp.PeakMemoryTracker())
     if sys.platform == "linux":
         assert 0 < history.get_latest("HostFreeMemory (GB)") < 100_000
     assert 10 < history.get_latest("PeakMemory(MB)/host") < 1_000_000
@@ -268,7 +261,7 @@ class Nvml(SimpleNamespace):
         return SimpleNamespace(gpu=80 if handle == 0 else 20)
 
 
-class Slow(Callback):
+class Slow(tp.Callback):
     def _after_run(self, run_context: object, run_values: object) -> None:
         time.sleep(0.05)
 
@@ -284,9 +277,9 @@ def test_gpu_tracker_logs_the_visible_devices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", Nvml(2))
-    monkeypatch.setattr(GPUUtilizationTracker, "interval", 0.01)
+    monkeypatch.setattr(tp.GPUUtilizationTracker, "interval", 0.01)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    history = train_counting(Slow(), GPUUtilizationTracker(devices))
+    history = train_counting(Slow(), tp.GPUUtilizationTracker(devices))
     values = {name: history.get_latest(name) for name in history.names() if "GPU" in name}
     assert values == {f"GPUUtil/{device}": value for device, value in tracked.items()}
 
@@ -296,8 +289,8 @@ def test_training_continues_without_gpus(
     nvml: Nvml | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(GPUUtilizationTracker, "interval", 0.01)
-    history = train_counting(Slow(), GPUUtilizationTracker(), epochs=1)
+    monkeypatch.setattr(tp.GPUUtilizationTracker, "interval", 0.01)
+    history = train_counting(Slow(), tp.GPUUtilizationTracker(), epochs=1)
     assert "GPUUtil/0" not in history.names()
     assert "GPUUtilizationTracker has" in caplog.text
 
@@ -309,7 +302,7 @@ def test_progress_bar_shows_metrics(
     """At intervals of some seconds, by default a long one if the output is no terminal."""
     monkeypatch.setenv("TENSORPACK_PROGRESS_REFRESH", seconds)
     train_counting(
-        MovingAverageSummary(decay=0.0), ProgressBar(["loss", "half", "loss/EMA", "none"])
+        tp.MovingAverageSummary(decay=0.0), tp.ProgressBar(["loss", "half", "loss/EMA", "none"])
     )
     lines = capsys.readouterr().out.replace("\r", "\n").splitlines()
     steps = [line.partition("/3")[0][-1] for line in lines if line.startswith("epoch 2")]
@@ -323,14 +316,14 @@ def test_progress_bar_is_hidden_without_standard_output(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", None)
-    train_counting(ProgressBar(["loss"]))
+    train_counting(tp.ProgressBar(["loss"]))
     assert capsys.readouterr() == ("", "")
 
 
 def test_progress_bar_can_be_enabled_by_epoch(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    train_counting(EnableCallbackIf(ProgressBar(), lambda cb: cb.global_step > 0))
+    train_counting(tp.EnableCallbackIf(tp.ProgressBar(), lambda cb: cb.global_step > 0))
     out = capsys.readouterr().out
     assert "epoch 1" not in out
     assert "epoch 2: 100%" in out

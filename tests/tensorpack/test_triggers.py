@@ -7,18 +7,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from minispore.tensorpack import (
-    Callback,
-    CallbackFactory,
-    EnableCallbackIf,
-    Every,
-    MinSaver,
-    PeriodicCallback,
-    PeriodicTrigger,
-    ProxyCallback,
-    ScalarPrinter,
-    triggers,
-)
+from minispore import tensorpack as tp
+from minispore.tensorpack import triggers
 from minispore.train import Callback as TrainCallback
 from minispore.train import CheckpointConfig, EarlyStopping, Model, ModelCheckpoint, RunContext
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
@@ -56,7 +46,7 @@ def test_proxies_forward_what_the_callbacks_receive(
 ) -> None:
     direct, forwarded = Log(failure), Log(failure)
     ended = outcome(lambda: train(direct, apis, 2, 2, fit=fit))
-    assert outcome(lambda: train(forwarded, apis, 2, 2, fit=fit, wrap=ProxyCallback)) is ended
+    assert outcome(lambda: train(forwarded, apis, 2, 2, fit=fit, wrap=tp.ProxyCallback)) is ended
     for number in range(len(apis)):
         assert direct.of(number) == forwarded.of(number)
 
@@ -69,30 +59,30 @@ def test_proxy_forwards_the_run_context() -> None:
         on_eval_begin = on_eval_step_end = on_train_begin
 
     modes: list[str] = []
-    make({"accuracy"}).fit(1, Rows(), Rows(4), callbacks=[ProxyCallback(Modes())])
+    make({"accuracy"}).fit(1, Rows(), Rows(4), callbacks=[tp.ProxyCallback(Modes())])
     assert modes == ["train", "eval", "eval"]
 
 
 def test_proxy_has_the_names_of_the_wrapped_callback() -> None:
-    minimum = MinSaver("epoch")
-    assert [*ProxyCallback(Logs({})).produces()] == ["step", "epoch"]
-    assert [*ProxyCallback(minimum).consumes()] == [*minimum.consumes()] == ["epoch"]
+    minimum = tp.MinSaver("epoch")
+    assert [*tp.ProxyCallback(Logs({})).produces()] == ["step", "epoch"]
+    assert [*tp.ProxyCallback(minimum).consumes()] == [*minimum.consumes()] == ["epoch"]
 
 
 def test_proxy_saves_the_wrapped_state() -> None:
     stopping = EarlyStopping("loss")
     stopping.load_state_dict(state := stopping.state_dict() | {"wait": 3})
-    wrapped = Every(epochs=2)(stopping)
-    restored = Every(epochs=2)(EarlyStopping("loss"))
+    wrapped = tp.Every(epochs=2)(stopping)
+    restored = tp.Every(epochs=2)(EarlyStopping("loss"))
     restored.load_state_dict(wrapped.state_dict())
     assert restored.state_dict()["callback"] == state
     with pytest.raises(ValueError, match="LossMonitor|EarlyStopping"):
-        Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
+        tp.Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
             {"callback": None, "elapsed": 0.0, "enabled": True}
         )
 
 
-class Triggered(Callback):
+class Triggered(tp.Callback):
     def __init__(self) -> None:
         self.at: list[tuple[int, int]] = []
 
@@ -103,11 +93,11 @@ class Triggered(Callback):
 few = st.none() | st.integers(1, 5)
 
 
-Wrap = Callable[[Callback, Every], ProxyCallback]
+Wrap = Callable[[tp.Callback, tp.Every], tp.ProxyCallback]
 WAYS: list[Wrap] = [
     lambda cb, every: every(cb),
-    lambda cb, every: PeriodicTrigger(cb, every.steps, every.epochs),
-    lambda cb, every: PeriodicTrigger(ProxyCallback(cb), every=every),
+    lambda cb, every: tp.PeriodicTrigger(cb, every.steps, every.epochs),
+    lambda cb, every: tp.PeriodicTrigger(tp.ProxyCallback(cb), every=every),
 ]
 
 
@@ -123,7 +113,7 @@ def test_every_matches_a_simple_count(
 ) -> None:
     assume(steps or epochs)
     callback, log = Triggered(), Log()
-    every = Every(steps=steps, epochs=epochs)
+    every = tp.Every(steps=steps, epochs=epochs)
     Model(ConstantLoss()).train(
         total, Batches(size), [wrap(callback, every), every(EventRecorder(log, 0))]
     )
@@ -141,7 +131,7 @@ def test_every_matches_a_simple_count(
 
 def test_periodic_trigger_can_fire_before_training() -> None:
     callback = Triggered()
-    train_constant(PeriodicTrigger(callback, before_train=True))
+    train_constant(tp.PeriodicTrigger(callback, before_train=True))
     assert callback.at == [(0, 0)]
 
 
@@ -162,10 +152,10 @@ def test_every_counts_seconds_from_the_last_due_step(
         if elapsed >= seconds:
             expected.append(step)
             elapsed = 0
-    every, callback, log = Every(seconds=seconds), Triggered(), Log()
+    every, callback, log = tp.Every(seconds=seconds), Triggered(), Log()
     wrapped = [every(callback), every(HookRecorder(log, 0))]
 
-    class SavesAndLoads(Callback):
+    class SavesAndLoads(tp.Callback):
         def _after_run(self, run_context: object, run_values: object) -> None:
             if self.global_step in saved_at:
                 saved = [member.state_dict() for member in wrapped]
@@ -185,7 +175,7 @@ def test_every_counts_seconds_from_the_last_due_step(
 def test_mindspore_callbacks_receive_the_due_epochs(fit: bool) -> None:
     log, uninterrupted = Log(), Log()
     model = make({"accuracy"})
-    for callback in (Every(epochs=2)(EventRecorder(log, 0)), EventRecorder(uninterrupted, 0)):
+    for callback in (tp.Every(epochs=2)(EventRecorder(log, 0)), EventRecorder(uninterrupted, 0)):
         if fit:
             model.fit(2, Rows(), Rows(), callbacks=[callback])
         else:
@@ -206,7 +196,7 @@ def test_enable_callback_if_evaluates_at_each_hook(
     always, log, model = Log(), Log(), Log()
 
     def enable(callback: TrainCallback) -> TrainCallback:
-        return EnableCallbackIf(callback, lambda cb: (cb.epoch_num, cb.global_step) in chosen)
+        return tp.EnableCallbackIf(callback, lambda cb: (cb.epoch_num, cb.global_step) in chosen)
 
     train(always, api, 2, 3, fit=fit)
     train(log, api, 2, 3, fit=fit, wrap=enable)
@@ -237,7 +227,9 @@ def test_periodic_callback_calls_the_due_hooks_and_with_epochs_the_last_ones(
 ) -> None:
     assume(steps or epochs)
     log = Log()
-    train_constant(PeriodicCallback(HookRecorder(log, 0), steps, epochs), epochs=total, steps=size)
+    train_constant(
+        tp.PeriodicCallback(HookRecorder(log, 0), steps, epochs), epochs=total, steps=size
+    )
 
     def is_due(done: int, epoch: int, *, last: bool) -> bool:
         by_steps = steps is not None and done % steps == 0
@@ -264,7 +256,7 @@ def test_periodic_callback_calls_the_due_hooks_and_with_epochs_the_last_ones(
 
 def test_callback_factory_calls_its_functions() -> None:
     calls: list[object] = []
-    callback = CallbackFactory(
+    callback = tp.CallbackFactory(
         setup_graph=lambda cb: calls.append("setup"),
         before_train=lambda cb: calls.append("before"),
         trigger=lambda cb: calls.append(cb.epoch_num),
@@ -276,11 +268,13 @@ def test_callback_factory_calls_its_functions() -> None:
 
 def test_every_wraps_monitors(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "minispore.tensorpack")
-    train_constant(Every(epochs=3)(ScalarPrinter()), epochs=4)
+    train_constant(tp.Every(epochs=3)(tp.ScalarPrinter()), epochs=4)
     assert caplog.messages == ["loss: 0.5"]
 
 
-@pytest.mark.parametrize("wrap", [Every(epochs=2), lambda cb: ProxyCallback(Every(epochs=2)(cb))])
+@pytest.mark.parametrize(
+    "wrap", [tp.Every(epochs=2), lambda cb: tp.ProxyCallback(tp.Every(epochs=2)(cb))]
+)
 def test_wrapped_model_checkpoint_can_be_resumed(
     wrap: Callable[[TrainCallback], TrainCallback], tmp_path: Path
 ) -> None:

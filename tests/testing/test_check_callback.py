@@ -30,7 +30,6 @@ from minispore.testing._sampling import sample_scenarios
 from minispore.testing._scenario import Kind
 from minispore.train import callback as cb
 from minispore.train.protocol import EVENTS
-from tests.helpers.refusals import Refusal, refusals
 from tests.testing.faulty_callbacks import (
     BAD,
     BAD_AVERAGING,
@@ -576,25 +575,3 @@ def test_report_shows_the_simplest_run_per_invariant() -> None:
     assert lines[3].startswith("  In train with 2 epochs of 2 steps (and ")
     assert lines[-1].startswith(f"Tried: {len(raised.value.scenarios)} scenarios: train (epochs × ")
     assert raised.value.violations[0].where == "train with 2 epochs of 2 steps"
-
-
-INVALID = """
-    check_callback(lambda: 3)  # TypeError: 'factory' must return a Callback | it returned 3
-    check_callback(Callback, modes=["predict"])  # ValueError: 'modes' must be one of | 'predict'
-    check_callback(Callback, modes=[])  # ValueError: 'modes' must name at least one
-    check_callback(Callback, ignore=["gravity"])  # ValueError: 'ignore' must be one of | 'gravity'
-    check_callback(Callback, ignore=["parameters"])  # ValueError: 'parameters' | 'may_change'
-    check_callback(Callback, may_change=["eval_end"])  # ValueError: must be one of | 'eval_end'
-    check_callback(Callback, may_change=["on_eval_end"])  # ValueError: 'may_change' | 'on_eval_end'
-    check_callback(Callback, samples=-1)  # ValueError: 'samples' must be | -1
-    check_callback(Callback, samples=1.5)  # TypeError: 'samples' must be | 1.5
-    check_callback(Callback, seed="x")  # TypeError: 'seed' must be | 'x'
-    Fault("on_batch_end")  # ValueError: 'event' must be one of | 'on_batch_end'
-    Fault("on_train_end", kind="sleep")  # ValueError: 'kind' must be one of | 'sleep'
-    Fault("on_train_end", 0)  # ValueError: 'times' must be at least 1 | 0
-"""
-
-
-@pytest.mark.parametrize("refusal", refusals(INVALID))
-def test_invalid_arguments_raise_errors(refusal: Refusal) -> None:
-    refusal.check({"check_callback": check_callback, "Callback": train.Callback, "Fault": Fault})

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import asdict
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -20,6 +19,7 @@ from minispore.testing import Event, EventTrace, Scenario
 from minispore.testing._page import page
 from minispore.testing._scenario import Kind
 from minispore.train import Callback, RunContext
+from tests.helpers.processes import run
 
 CHROMIUM, NODE = shutil.which("chromium"), shutil.which("node")
 EVIL = "</script><script>document.title='gone'</script><!--<script>{{script}}&lt;\u2028\ud800"
@@ -176,10 +176,7 @@ def test_a_stop_in_an_evaluation_has_the_step_of_the_training(kind: Kind, where:
     assert data is not None
     script = files("minispore.testing").joinpath("timeline", "events.js").read_text("utf-8")
     stub = f"const document = {{getElementById: () => ({{textContent: {json.dumps(data[1])}}})}};"
-    shown = subprocess.run(
-        [NODE, "-e", f"{stub}\n{script}\nconsole.log(marks.map(where).join(';'))"],
-        capture_output=True, encoding="utf-8", check=True, timeout=60,
-    ).stdout  # fmt: skip
+    shown = run(NODE, "-e", f"{stub}\n{script}\nconsole.log(marks.map(where).join(';'))").stdout
     assert shown.strip() == where
 
 
@@ -203,10 +200,9 @@ def test_browser_shows_every_event(events: list[Event], tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(page(trace), "utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    shown = subprocess.run(
-        [CHROMIUM, *options, f"--user-data-dir={tmp_path}", "--dump-dom", path.as_uri()],
-        capture_output=True, encoding="utf-8", check=True, timeout=120,
-    ).stdout  # fmt: skip
+    shown = run(
+        CHROMIUM, *options, f"--user-data-dir={tmp_path}", "--dump-dom", path.as_uri()
+    ).stdout
     read = Page(shown)
     rows = [a for _, a in read.elements if a.get("role") == "treeitem"]
     assert len(rows) == len(trace)

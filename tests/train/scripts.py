@@ -18,75 +18,7 @@ X = np.linspace(-1, 1, 48, dtype=np.float32).reshape(12, 4)
 Y = (np.arange(12) % 3).astype(np.int32)
 
 # A part of a user's program, which is edited between two runs.
-PROGRAM = """
-import numpy as np
-from functools import lru_cache, partial
-from minispore import nn, ops
-from minispore.dataset import Sampler
-
-SCALE = 2.0
-CONFIG = {"epochs": 1, "slope": 0.5}
-TABLE = np.arange(1000.0)
-ROWS = [(np.full(4, i, np.float32), np.int32(i % 3)) for i in range(12)]
-
-class Own(nn.Cell):
-    power = 1
-
-    def __init__(self, shift=0.0):
-        super().__init__()
-        self.dense = nn.Dense(4, 3)
-        self.layers = [nn.Dropout(p=0.1)]
-        self.shift = shift
-
-    def construct(self, x):
-        return ops.relu(self.dense(x)) * self.factor() + CONFIG["slope"] + self.shift
-
-    def factor(self):
-        return SCALE ** self.power
-
-def helper(x):
-    return x + np.float32(TABLE[7])
-
-def noise(x, times=0.5):
-    '''Change the rows.'''
-    return helper(x) * np.float32(times)
-
-def outer(by):
-    def inner(x):
-        return x - np.float32(by)
-    return inner
-
-def rows():
-    yield from ROWS
-
-class Add:
-    def __init__(self, by):
-        self.by = by
-
-    def __call__(self, x):
-        return x + np.float32(self.by)
-
-    def apply(self, x):
-        return self(x)
-
-class Backwards(Sampler):
-    def __init__(self, step):
-        super().__init__()
-        self.step = step
-
-    def __iter__(self):
-        return iter(range(11, -1, -self.step))
-
-class Source:
-    def __init__(self, first):
-        self.first = first
-
-    def __len__(self):
-        return 12
-
-    def __getitem__(self, i):
-        return ROWS[i]
-"""
+PROGRAM = Path(__file__).with_name("edited_program.txt").read_text("utf-8")
 
 
 def program(old: str = "", new: str = "") -> dict[str, Callable[..., object]]:

@@ -4,21 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from minispore import Tensor, nn
+from minispore import Tensor, nn, train
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import (
-    F1,
-    ROC,
-    Accuracy,
-    ConfusionMatrix,
-    CosineSimilarity,
-    Metric,
-    Model,
-    Precision,
-    TopKCategoricalAccuracy,
-    get_metric_fn,
-    names,
-)
 from minispore.train._metric_collection import get_metrics
 from tests.helpers.stub_models import Outputs
 
@@ -38,36 +25,40 @@ def data(x: npt.NDArray[np.generic], y: npt.NDArray[np.generic]) -> NumpySlicesD
     return NumpySlicesDataset({"x": x, "y": y}, shuffle=False)
 
 
-def evaluate(metrics: set[str] | dict[str, Metric], x: object, y: object) -> dict[str, float]:
-    model = Model(nn.Dense(1, 1), eval_network=Outputs(), eval_indexes=[0, 1, 2], metrics=metrics)
+def evaluate(metrics: set[str] | dict[str, train.Metric], x: object, y: object) -> dict[str, float]:
+    model = train.Model(
+        nn.Dense(1, 1), eval_network=Outputs(), eval_indexes=[0, 1, 2], metrics=metrics
+    )
     assert isinstance(x, np.ndarray)
     assert isinstance(y, np.ndarray)
     return model.eval(data(x, y).batch(4))
 
 
-@pytest.mark.parametrize("name", sorted(set(names()) - WITH_ARGUMENTS - {"cosine_similarity"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(train.names()) - WITH_ARGUMENTS - {"cosine_similarity"})
+)
 def test_metric_is_created_from_its_name(name: str) -> None:
     x, y = (SCORES, CLASSES) if name in OF_CLASSES else (MASKS, LABELS)
-    expected = 0.25 if name == "loss" else get_metric_fn(name)(x, y)
+    expected = 0.25 if name == "loss" else train.get_metric_fn(name)(x, y)
     results = evaluate({name}, x, y)
     assert list(results) == [name]
     np.testing.assert_equal(results[name], expected)
 
 
 def test_eval_returns_cosine_similarity() -> None:
-    metric = CosineSimilarity().set_indexes([0])
+    metric = train.CosineSimilarity().set_indexes([0])
     results = evaluate({"similarity": metric}, SCORES, CLASSES)
-    np.testing.assert_array_equal(results["similarity"], CosineSimilarity()(SCORES))
+    np.testing.assert_array_equal(results["similarity"], train.CosineSimilarity()(SCORES))
     with pytest.raises(ValueError, match=r"needs 1 input .*: 'set_indexes' chooses among them"):
         evaluate({"cosine_similarity"}, SCORES, CLASSES)
 
 
 def test_eval_returns_array_results() -> None:
-    metrics: dict[str, Metric] = {
-        "matrix": ConfusionMatrix(6),
-        "precision": Precision(),
-        "roc": ROC(6),
-        "top 2": TopKCategoricalAccuracy(2),
+    metrics: dict[str, train.Metric] = {
+        "matrix": train.ConfusionMatrix(6),
+        "precision": train.Precision(),
+        "roc": train.ROC(6),
+        "top 2": train.TopKCategoricalAccuracy(2),
     }
     classes = np.array([*range(6), *CLASSES[6:]], np.int32)
     results = evaluate(metrics, SCORES, classes)
@@ -81,13 +72,13 @@ def test_eval_returns_array_results() -> None:
 
 
 def test_metrics_argument_accepts_names_and_dicts() -> None:
-    accuracy = Accuracy()
+    accuracy = train.Accuracy()
     assert get_metrics(None) == {}
     assert get_metrics({"a": accuracy}) == {"a": accuracy}
     assert list(get_metrics({"loss", "accuracy", "acc"})) == ["acc", "accuracy", "loss"]
     mixed = get_metrics({"a": accuracy, "f": "F1"})
     assert mixed["a"] is accuracy
-    assert isinstance(mixed["f"], F1)
+    assert isinstance(mixed["f"], train.F1)
     for wrong in (["accuracy"], ("accuracy",), "accuracy", accuracy):
         with pytest.raises(TypeError, match="'metrics' must be one of dict, set"):
             get_metrics(wrong)  # type: ignore[arg-type]
@@ -115,7 +106,7 @@ def test_single_output_is_passed_to_metric() -> None:
         def construct(self, x: Tensor, y: Tensor) -> Tensor:
             return x
 
-    class Shapes(Metric):
+    class Shapes(train.Metric):
         def clear(self) -> None:
             self.shapes: list[object] = []
 
@@ -125,7 +116,7 @@ def test_single_output_is_passed_to_metric() -> None:
         def eval(self) -> object:
             return self.shapes
 
-    metrics: dict[str, Metric] = {"shapes": Shapes()}
-    model = Model(nn.Dense(1, 1), metrics=metrics, eval_network=Alone())
+    metrics: dict[str, train.Metric] = {"shapes": Shapes()}
+    model = train.Model(nn.Dense(1, 1), metrics=metrics, eval_network=Alone())
     result: object = model.eval(data(SCORES, CLASSES).batch(4))["shapes"]
     assert result == [(4, 6), (4, 6), (2, 6)]

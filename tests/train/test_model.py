@@ -13,37 +13,15 @@ from tests.helpers.stub_models import Rows, X, make
 
 # The names that MindSpore 2.10 gives in each hook, without those of its own machinery.
 TRAIN = {
-    "mode",
-    "cur_step_num",
-    "train_network",
-    "epoch_num",
-    "batch_num",
-    "loss_fn",
-    "optimizer",
-    "parallel_mode",
-    "device_number",
-    "train_dataset",
-    "list_callback",
-    "train_dataset_element",
-    "metric_names",
-    "network",
-    "dataset_sink_mode",
-    "initial_epoch",
-    "initial_step",
-    "last_save_ckpt_step",
-    "latest_ckpt_file",
-    "loss_scale_mananger",
-}
+    "mode", "cur_step_num", "train_network", "epoch_num", "batch_num", "loss_fn", "optimizer",
+    "parallel_mode", "device_number", "train_dataset", "list_callback", "train_dataset_element",
+    "metric_names", "network", "dataset_sink_mode", "initial_epoch", "initial_step",
+    "last_save_ckpt_step", "latest_ckpt_file", "loss_scale_mananger",
+}  # fmt: skip
 EVAL = {
-    "mode",
-    "network",
-    "eval_network",
-    "valid_dataset",
-    "batch_num",
-    "cur_step_num",
-    "list_callback",
-    "dataset_sink_mode",
-}
+    "mode", "network", "eval_network", "valid_dataset", "batch_num", "cur_step_num",
+    "list_callback", "dataset_sink_mode",
+}  # fmt: skip
 IN_EPOCH = TRAIN | {"cur_epoch_num"}
 IN_FIT = IN_EPOCH | EVAL | {"net_outputs"}
 RESULTS = {"metrics", "eval_results"}

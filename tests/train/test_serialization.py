@@ -5,25 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from minispore.train.serialization import (
-    ckpt_to_safetensors,
-    load_checkpoint,
-    load_param_into_net,
-    safetensors_to_ckpt,
-    save_checkpoint,
-)
+from minispore.train import serialization
 from tests.train.checkpoint.test_saving import Net, parameter
 
 
 def test_warnings_point_to_calling_line(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
-    save_checkpoint({"a.scale": parameter(1.0)}, path)
+    serialization.save_checkpoint({"a.scale": parameter(1.0)}, path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        loaded = load_checkpoint(path, Net(), crc_check=True)
-        load_param_into_net(Net(), loaded)
-        ckpt_to_safetensors(path, name_map={"x": "y"})
-        safetensors_to_ckpt(tmp_path / "x.safetensors", name_map={"x": "y"})
+        loaded = serialization.load_checkpoint(path, Net(), crc_check=True)
+        serialization.load_param_into_net(Net(), loaded)
+        serialization.ckpt_to_safetensors(path, name_map={"x": "y"})
+        serialization.safetensors_to_ckpt(tmp_path / "x.safetensors", name_map={"x": "y"})
     starts = [str(warning.message).split("'")[1] for warning in caught]
     load, into = "load_checkpoint", "load_param_into_net"
     assert starts == [load, into, load, into, "ckpt_to_safetensors", "safetensors_to_ckpt"]

@@ -9,18 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import nn
+from minispore import nn, train
 from minispore.communication import get_rank
 from minispore.dataset import Dataset, GeneratorDataset, NumpySlicesDataset, sharding
 from minispore.nn.wrap import grad_reducer
-from minispore.train import (
-    Callback,
-    EarlyStopping,
-    LossMonitor,
-    Model,
-    RunContext,
-    TimeMonitor,
-)
 from minispore.train import data_parallel as strategy
 from tests.distributed.small_training import CLASSES, FEATURES, Case, network, weights
 from tests.distributed.threaded_communicator import run_in_threads
@@ -47,32 +39,32 @@ def grouped(net: nn.Cell, decay: float) -> nn.Optimizer:
     return nn.Momentum(groups, 0.1, 0.9)
 
 
-def optimizer(make: Callable[[nn.Cell], nn.Optimizer]) -> Callable[[], Model]:
-    def model() -> Model:
+def optimizer(make: Callable[[nn.Cell], nn.Optimizer]) -> Callable[[], train.Model]:
+    def model() -> train.Model:
         net = network()
-        return Model(net, nn.CrossEntropyLoss(), make(net), {"accuracy", "loss"})
+        return train.Model(net, nn.CrossEntropyLoss(), make(net), {"accuracy", "loss"})
 
     return model
 
 
-def of_network(net: nn.Cell) -> Model:
-    return Model(net, nn.CrossEntropyLoss(), momentum(net), {"accuracy"})
+def of_network(net: nn.Cell) -> train.Model:
+    return train.Model(net, nn.CrossEntropyLoss(), momentum(net), {"accuracy"})
 
 
-def frozen() -> Model:
+def frozen() -> train.Model:
     net = network()
     net.trainable_params()[0].requires_grad = False
     return of_network(net)
 
 
-def everywhere(callback: Callback) -> Callback:
+def everywhere(callback: train.Callback) -> train.Callback:
     callback.chief_only = False
     return callback
 
 
 plain = optimizer(momentum)
 # What may differ: the name that the error has, and two ways to make a model, or two arguments.
-MODELS: dict[str, tuple[Callable[[], Model], Callable[[], Model]]] = {
+MODELS: dict[str, tuple[Callable[[], train.Model], Callable[[], train.Model]]] = {
     "optimizer.weight_decay": (plain, optimizer(lambda net: momentum(net, weight_decay=0.1))),
     "optimizer": (plain, optimizer(lambda net: nn.Adam(net.trainable_params()))),
     "optimizer.weight_decay of a group": (
@@ -105,9 +97,12 @@ ARGUMENTS: dict[str, tuple[object, object]] = {
     "valid_frequency": (1, [1, 2]),
     "valid_dataset": (None, shard(0)),
     "resume": (None, "there.ckpt"),
-    "callbacks[0]": ([LossMonitor(), TimeMonitor()], [TimeMonitor(), LossMonitor()]),
-    "callbacks[1]": ([LossMonitor()], [LossMonitor(), EarlyStopping("loss")]),
-    "callbacks[0] of one class": ([LossMonitor()], [everywhere(LossMonitor())]),
+    "callbacks[0]": (
+        [train.LossMonitor(), train.TimeMonitor()],
+        [train.TimeMonitor(), train.LossMonitor()],
+    ),
+    "callbacks[1]": ([train.LossMonitor()], [train.LossMonitor(), train.EarlyStopping("loss")]),
+    "callbacks[0] of one class": ([train.LossMonitor()], [everywhere(train.LossMonitor())]),
     "train_dataset": (shard(0, drop=True), shard(0)),
     "train_dataset of shards": (shard(0), shard(0, num_shards=4)),
 }
@@ -119,7 +114,7 @@ def refused(work: Callable[[], object]) -> str:
     return str(raised.value)
 
 
-def fit(model: Model, **arguments: object) -> None:
+def fit(model: train.Model, **arguments: object) -> None:
     values: dict[str, object] = {"epoch": 2, "train_dataset": shard(0), **arguments}
     model.fit(**values)  # type: ignore[arg-type]
 
@@ -246,27 +241,27 @@ def test_differences_are_listed_by_process_and_truncated() -> None:
     assert all(text.endswith(" more.") and len(text) < 1500 for text in message)
 
 
-class Change(Callback):
+class Change(train.Callback):
     """Change a parameter at one event, in some of the processes."""
 
     def __init__(self, event: str, index: int, changes: bool) -> None:
         self._event, self._index, self._changes = event, index, changes
 
-    def _change(self, run_context: RunContext) -> None:
+    def _change(self, run_context: train.RunContext) -> None:
         params = run_context.original_args()
         if self._changes and params.cur_epoch_num == 2:
             parameter = list(params.train_network.get_parameters())[self._index]
             parameter.set_data(parameter + 1)
 
-    def on_train_step_begin(self, run_context: RunContext) -> None:
+    def on_train_step_begin(self, run_context: train.RunContext) -> None:
         if self._event == "on_train_step_begin":
             self._change(run_context)
 
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
+    def on_train_epoch_end(self, run_context: train.RunContext) -> None:
         if self._event == "on_train_epoch_end":
             self._change(run_context)
 
-    def on_train_end(self, run_context: RunContext) -> None:
+    def on_train_end(self, run_context: train.RunContext) -> None:
         if self._event == "on_train_end":
             self._change(run_context)
 
@@ -313,13 +308,13 @@ def test_differing_parameter_is_named_in_all_processes(
         assert event == "on_train_step_begin" or f": '{name}'. " in message[0]
 
 
-class Spoil(Callback):
+class Spoil(train.Callback):
     """Set all weights to NaN, with another sign bit in each process."""
 
     def __init__(self, rank: int) -> None:
         self._nan = np.copysign(np.float32("nan"), np.float32((-1) ** rank))
 
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
+    def on_train_epoch_end(self, run_context: train.RunContext) -> None:
         for parameter in run_context.original_args().network.trainable_params():
             parameter.set_data(ms.Tensor(np.full(parameter.shape, self._nan, np.float32)))
 

@@ -2,8 +2,6 @@
 
 import ast
 import pickle
-import subprocess
-import sys
 from importlib import import_module
 from inspect import getsource
 from pathlib import Path
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 
 import minispore
 from minispore.utils.facade import public_names
+from tests.helpers.processes import run_python
 
 FOLDER = Path(minispore.__file__).parent
 FACADES = sorted(
@@ -27,8 +26,7 @@ NAMES = [(facade, name) for facade in FACADES for name in public_names(facade)]
 
 
 def run(program: str, *arguments: str) -> str:
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    return run_python("-c", program, *arguments).stdout
 
 
 @pytest.mark.parametrize("facade", FACADES)
@@ -141,9 +139,7 @@ if __name__ == "__main__":
 def test_names_are_found_in_other_processes(method: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(PROCESSES, encoding="utf-8")
-    command = [sys.executable, str(file), method]
-    output = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
-    assert output == "(1, 1)\n"
+    assert run_python(file, method).stdout == "(1, 1)\n"
 
 
 def test_completion_lists_names_that_were_not_used() -> None:

@@ -16,13 +16,7 @@ import minispore as ms
 from minispore import nn, train
 from minispore.dataset import NumpySlicesDataset
 from minispore.train.summary import event_writer
-from minispore.utils.threads import (
-    SynchronousExecutor,
-    after_fork_in_child,
-    fork_safe_lock,
-    make_executor,
-    start_or_run,
-)
+from minispore.utils import threads
 
 
 def no_thread(_: threading.Thread) -> NoReturn:
@@ -93,7 +87,7 @@ def test_save_error_without_threads_is_raised_by_wait_for_saves(tmp_path: Path) 
 
 @pytest.mark.usefixtures("without_threads")
 def test_executor_without_threads_is_synchronous() -> None:
-    assert isinstance(make_executor("test"), SynchronousExecutor)
+    assert isinstance(threads.make_executor("test"), threads.SynchronousExecutor)
 
 
 def test_start_or_run_runs_the_target_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,10 +97,10 @@ def test_start_or_run_runs_the_target_once(monkeypatch: pytest.MonkeyPatch) -> N
         names.append(threading.current_thread().name)
 
     thread = threading.Thread(target=record, name="other")
-    assert start_or_run(thread)
+    assert threads.start_or_run(thread)
     thread.join()
     monkeypatch.setattr(threading.Thread, "start", no_thread)
-    assert not start_or_run(threading.Thread(target=record, name="other"))
+    assert not threads.start_or_run(threading.Thread(target=record, name="other"))
     assert names == ["other", threading.current_thread().name]
 
 
@@ -116,8 +110,8 @@ def test_executors_run_the_tasks_in_order_with_equal_results(
 ) -> None:
     """One by one: in a thread with the given name, or in the calling thread."""
     for executor, prefix in (
-        (make_executor("saves"), "saves"),
-        (SynchronousExecutor(), threading.current_thread().name),
+        (threads.make_executor("saves"), "saves"),
+        (threads.SynchronousExecutor(), threading.current_thread().name),
     ):
         ran = list[tuple[int, str]]()
 
@@ -142,7 +136,7 @@ def test_executors_run_the_tasks_in_order_with_equal_results(
 def test_executor_runs_one_task_at_a_time_in_the_background() -> None:
     """The tests above would pass if all work were synchronous."""
     gate, second = threading.Event(), threading.Event()
-    executor = make_executor("test")
+    executor = threads.make_executor("test")
     task = executor.submit(lambda: (gate.wait(10), second.is_set()))
     last = executor.submit(second.set)
     assert not task.done()
@@ -160,7 +154,7 @@ def test_fork_safe_lock_is_acquired_before_a_fork_and_released_after_it(
 ) -> None:
     hooks: dict[str, Callable[[], object]] = {}
     monkeypatch.setattr(os, "register_at_fork", lambda **given: hooks.update(given))
-    lock = fork_safe_lock()
+    lock = threads.fork_safe_lock()
     for after in ("after_in_parent", "after_in_child"):
         hooks["before"]()
         assert lock.locked()
@@ -168,7 +162,7 @@ def test_fork_safe_lock_is_acquired_before_a_fork_and_released_after_it(
         assert not lock.locked()
     reset = list[int]()
     hooks.clear()
-    after_fork_in_child(lambda: reset.append(1))
+    threads.after_fork_in_child(lambda: reset.append(1))
     assert hooks.keys() == {"after_in_child"}
     hooks["after_in_child"]()
     assert reset == [1]

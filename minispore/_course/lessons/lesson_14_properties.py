@@ -231,7 +231,7 @@ LESSON = Lesson(
                 for bug in (
                     ("History.load_state_dict",
                      "History loses the numbers of the epochs when it is resumed",
-                     '{"epoch": epochs}', '{"epoch": []}'),
+                     '{"epoch": self._epochs}', '{"epoch": []}'),
                     ("History.state_dict",
                      "History returns its own lists as its state, and appends to them later",
                      "list(values)", "values"),

@@ -1,8 +1,6 @@
 """The generated digits: repeatable images with the statistics of MNIST."""
 
 import hashlib
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ from minispore.dataset.digits import _generate
 from minispore.dataset.digits._skeletons import SKELETONS
 from minispore.dataset.digits._strokes import read_drawings
 from minispore.train import Model
+from tests.helpers.processes import run_python
 from tests.helpers.randomness import assert_frequencies, uniform
 
 Sample = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
@@ -91,9 +90,7 @@ def test_another_process_generates_equal_images() -> None:
         "import hashlib; from minispore.dataset.digits import generate;"
         "print(hashlib.sha256(generate(20, seed=5)[0].tobytes()).hexdigest())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, encoding="utf-8"
-    )
+    done = run_python("-c", program)
     images, _ = digits.generate(20, seed=5)
     assert done.stdout.strip() == hashlib.sha256(images.tobytes()).hexdigest()
 

@@ -10,14 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import nn
-from minispore.train import (
-    BestCheckpoint,
-    CheckpointConfig,
-    ModelCheckpoint,
-    load_checkpoint,
-    save_checkpoint,
-)
+from minispore import nn, train
 from minispore.train.callback import _best_checkpoint
 from tests.helpers.callback_driver import epoch, run_context
 from tests.helpers.stub_models import Rows, make
@@ -29,13 +22,13 @@ def names(folder: Path) -> list[str]:
 
 def test_files_of_a_training_can_be_loaded(tmp_path: Path) -> None:
     model = make({"accuracy"})
-    best = BestCheckpoint(top_k=2, directory=tmp_path / "made", format="safetensors")
+    best = train.BestCheckpoint(top_k=2, directory=tmp_path / "made", format="safetensors")
     model.fit(4, Rows(10), Rows(10), callbacks=best)
     # The loss falls from epoch to epoch.
     assert names(tmp_path / "made") == ["best-3_3.safetensors", "best-4_3.safetensors"]
     assert best.best_ckpt_file_name == str(tmp_path / "made" / "best-4_3.safetensors")
     assert list(best.files.values()) == sorted(best.files.values())
-    loaded = load_checkpoint(best.best_ckpt_file_name, format="safetensors")
+    loaded = train.load_checkpoint(best.best_ckpt_file_name, format="safetensors")
     for parameter in model.train_network.get_parameters():
         np.testing.assert_array_equal(
             loaded[parameter.name].asnumpy().reshape(parameter.shape),  # type: ignore[union-attr]
@@ -62,11 +55,11 @@ def test_best_files_of_all_runs_are_kept(
     ranked: dict[str, float] = {}
     with TemporaryDirectory() as root:
         folder, written = Path(root, "a"), list[str]()
-        best = BestCheckpoint("value", mode, top_k, directory=folder)
+        best = train.BestCheckpoint("value", mode, top_k, directory=folder)
 
         def save(network: nn.Cell, path: str, format: str) -> None:
             written.append(Path(path).name)
-            save_checkpoint(network, path, format=format)
+            train.save_checkpoint(network, path, format=format)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_best_checkpoint, "save_checkpoint", save)
@@ -95,7 +88,7 @@ def test_best_files_of_all_runs_are_kept(
                     state = best.state_dict()
                     best.__exit__(None, None, None)
                     folder = folder.rename(Path(root, f"{folder.name}a"))
-                    best = BestCheckpoint("value", mode, top_k, directory=folder)
+                    best = train.BestCheckpoint("value", mode, top_k, directory=folder)
                     best.load_state_dict(state)
         first = str(folder / next(iter(ranked))) if ranked else ""
         assert best.best_ckpt_file_name == first
@@ -105,7 +98,7 @@ def test_best_files_of_all_runs_are_kept(
 @given(st.sets(st.integers(1, 3)))
 def test_removed_files_are_left_out_with_a_warning(removed: set[int]) -> None:
     with TemporaryDirectory() as folder:
-        best, context = BestCheckpoint("value", "max", 3, directory=folder), run_context()
+        best, context = train.BestCheckpoint("value", "max", 3, directory=folder), run_context()
         for number in (1, 2, 3):
             epoch(best, context, number, float(number))
         state = best.state_dict()
@@ -126,8 +119,10 @@ def test_removed_files_are_left_out_with_a_warning(removed: set[int]) -> None:
 
 
 def test_file_retained_by_another_policy_is_kept(tmp_path: Path) -> None:
-    newest = ModelCheckpoint("same", tmp_path, CheckpointConfig(2, keep_checkpoint_max=1))
-    best = BestCheckpoint("value", "max", prefix="same", directory=tmp_path)
+    newest = train.ModelCheckpoint(
+        "same", tmp_path, train.CheckpointConfig(2, keep_checkpoint_max=1)
+    )
+    best = train.BestCheckpoint("value", "max", prefix="same", directory=tmp_path)
     context = run_context()
     for callback in (newest, best):
         callback.on_train_begin(context)
@@ -142,7 +137,7 @@ def test_file_retained_by_another_policy_is_kept(tmp_path: Path) -> None:
 
 def test_foreign_files_are_never_removed(tmp_path: Path) -> None:
     (tmp_path / "best-7_1.ckpt.txt").write_text("mine", "utf-8")
-    best, context = BestCheckpoint("value", "max", directory=tmp_path), run_context()
+    best, context = train.BestCheckpoint("value", "max", directory=tmp_path), run_context()
     best.on_train_begin(context)
     for number in range(1, 6):
         epoch(best, context, number, float(number))
@@ -152,7 +147,7 @@ def test_foreign_files_are_never_removed(tmp_path: Path) -> None:
 
 
 def test_failed_save_keeps_previous_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    best, context = BestCheckpoint("value", "max", directory=tmp_path), run_context()
+    best, context = train.BestCheckpoint("value", "max", directory=tmp_path), run_context()
     epoch(best, context, 1, 1.0)
 
     def full(*args: object, **kwargs: object) -> None:

@@ -7,14 +7,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.train import (
-    CheckpointConfig,
-    CSVLogger,
-    LambdaCallback,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-)
+from minispore import train
 from minispore.train.metrics import Loss
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
@@ -28,8 +21,8 @@ EVERY = 5
 @example(2 * EVERY, EVERY)
 def test_stopped_run_has_each_step_in_one_row(stop: int, every: int | None) -> None:
     with TemporaryDirectory() as folder:
-        table = CSVLogger(Path(folder, "run.csv"), every)
-        Model(ConstantLoss()).train(1, Batches(2 * EVERY), [stopping_at(stop), table])
+        table = train.CSVLogger(Path(folder, "run.csv"), every)
+        train.Model(ConstantLoss()).train(1, Batches(2 * EVERY), [stopping_at(stop), table])
         lines = Path(folder, "run.csv").read_text("utf-8").splitlines()
     assert lines[0] == "epoch,step,net_output"
     steps = [int(line.split(",")[1]) for line in lines[1:]]
@@ -43,12 +36,12 @@ def test_stopped_run_has_each_step_in_one_row(stop: int, every: int | None) -> N
 def test_resumed_table_equals_that_of_one_run(stop: int) -> None:
     def run(folder: Path, last: int = 0, resume: Path | None = None) -> bytes:
         scores = {"accuracy": Loss()}
-        model = Model(ConstantLoss(), None, None, scores, Outputs(), eval_indexes=[0, 1, 2])
-        config = CheckpointConfig(2 * EVERY, append_info=["training_state"])
+        model = train.Model(ConstantLoss(), None, None, scores, Outputs(), eval_indexes=[0, 1, 2])
+        config = train.CheckpointConfig(2 * EVERY, append_info=["training_state"])
         callbacks = [
             stopping_at(last),
-            CSVLogger(folder / "run.csv", EVERY),
-            ModelCheckpoint("m", folder, config),
+            train.CSVLogger(folder / "run.csv", EVERY),
+            train.ModelCheckpoint("m", folder, config),
         ]
         model.fit(2, Batches(2 * EVERY), Batches(1), callbacks=callbacks, resume=resume)
         return (folder / "run.csv").read_bytes()
@@ -72,7 +65,7 @@ def test_file_that_was_damaged_is_whole_after_the_next_row_and_after_a_resume(
         damage = data.draw(st.sampled_from(["kill", "truncate", "append", "remove"]))
         at = data.draw(st.integers(1, 5))
 
-        def hurt(run_context: RunContext) -> None:
+        def hurt(run_context: train.RunContext) -> None:
             if run_context.original_args().cur_epoch_num != at:
                 return
             state.update(table.state_dict())
@@ -86,14 +79,14 @@ def test_file_that_was_damaged_is_whole_after_the_next_row_and_after_a_resume(
             if damage == "kill":
                 raise KeyboardInterrupt
 
-        table, whole = CSVLogger(path, every), CSVLogger(reference, every)
-        hurting = LambdaCallback(on_train_epoch_end=hurt)
+        table, whole = train.CSVLogger(path, every), train.CSVLogger(reference, every)
+        hurting = train.LambdaCallback(on_train_epoch_end=hurt)
         with suppress(KeyboardInterrupt):
-            Model(ConstantLoss()).train(5, Batches(4), [whole, table, hurting])
+            train.Model(ConstantLoss()).train(5, Batches(4), [whole, table, hurting])
         rows = reference.read_bytes()
         if damage == "kill":
-            resumed = CSVLogger(path, every)
-            context = RunContext({})
+            resumed = train.CSVLogger(path, every)
+            context = train.RunContext({})
             context.request_resume("net.ckpt")
             resumed.on_train_begin(context)
             resumed.load_state_dict(state)
@@ -105,10 +98,10 @@ def test_file_that_was_damaged_is_whole_after_the_next_row_and_after_a_resume(
 def test_table_of_each_run_has_means_and_all_metrics(tmp_path: Path) -> None:
     """An evaluation that a resumed run repeats has a row of its own."""
     path = tmp_path / "run.csv"
-    logger = CSVLogger(path, 2)
+    logger = train.CSVLogger(path, 2)
     for losses in ([9.0] * 3, [1.0, 3.0, 5.0, "no number"]):  # the first run fails
         path.write_text("of an earlier run", "utf-8")
-        context = RunContext({"batch_num": 4, "cur_epoch_num": 1})
+        context = train.RunContext({"batch_num": 4, "cur_epoch_num": 1})
         params = context.original_args()
         logger.on_train_begin(context)
         assert path.read_text("utf-8") == "epoch,step,net_output\n"

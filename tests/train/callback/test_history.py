@@ -15,34 +15,27 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, nn
+from minispore import Tensor, nn, train
 from minispore.tensorpack import JSONLWriter, ScalarHistory
-from minispore.train import (
-    Callback,
-    CheckpointConfig,
-    CSVLogger,
-    History,
-    LambdaCallback,
-    Model,
-    ModelCheckpoint,
-    ProgressBar,
-    RunContext,
-)
 from minispore.train.metrics import Metric
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows
 
 
-def model(loss: float = 0.1) -> Model:
-    return Model(
+def model(loss: float = 0.1) -> train.Model:
+    return train.Model(
         ConstantLoss(loss), metrics={"accuracy"}, eval_network=Outputs(), eval_indexes=[0, 1, 2]
     )
 
 
 def test_resumed_epoch_replaces_interrupted_one(tmp_path: Path) -> None:
-    history = History()
-    config = CheckpointConfig(append_info=["training_state"])
-    callbacks: list[Callback] = [history, ModelCheckpoint("net", tmp_path, config), stopping_at(4)]
+    history = train.History()
+    config = train.CheckpointConfig(append_info=["training_state"])
+    callbacks: list[train.Callback] = [
+        history,
+        train.ModelCheckpoint("net", tmp_path, config),
+        stopping_at(4),
+    ]
     model().fit(3, Batches(3), Batches(1), callbacks=callbacks)
     # MindSpore too records an epoch that a stop has interrupted; it has no evaluation.
     assert history.epoch == {"epoch": [1, 2]}
@@ -70,14 +63,14 @@ def test_history_extends_over_runs(
     runs: list[list[tuple[tuple[object, object], float | None]]], first: int
 ) -> None:
     """The state is a copy, and restores an equal history."""
-    history = History()
-    assert History().epoch is None
+    history = train.History()
+    assert train.History().epoch is None
     assert history.state_dict() == {"epoch": [], "history": {}}
     outputs: list[object] = []
     results: list[object] = []
     number = first - 1
     for run in runs:
-        history.on_train_begin(RunContext({}))
+        history.on_train_begin(train.RunContext({}))
         epochs: list[int] = []
         for (output, recorded), result in run:
             number += 1
@@ -87,16 +80,16 @@ def test_history_extends_over_runs(
             if result is not None:
                 params["metrics"] = {"accuracy": result}
                 results.append(result)
-            history.on_train_epoch_end(RunContext(params))
+            history.on_train_epoch_end(train.RunContext(params))
         expected: dict[str, list[object]] = {"net_output": outputs} if outputs else {}
         expected |= {"accuracy": results} if results else {}
         assert (history.epoch, history.history) == ({"epoch": epochs}, expected)
-        state, restored = history.state_dict(), History()
+        state, restored = history.state_dict(), train.History()
         assert state == {"epoch": epochs, "history": expected}
         before = copy.deepcopy(state)
         for changed in (history, restored):
             changed.load_state_dict(state)
-            changed.on_train_epoch_end(RunContext({"cur_epoch_num": 99, "net_outputs": 1.0}))
+            changed.on_train_epoch_end(train.RunContext({"cur_epoch_num": 99, "net_outputs": 1.0}))
             changed.history.setdefault("accuracy", []).append(2.0)
             assert state == before
             changed.load_state_dict(state)
@@ -105,12 +98,12 @@ def test_history_extends_over_runs(
 
 @given(OUTPUTS)
 def test_evaluation_and_custom_loop_count_one_epoch(output: tuple[object, object]) -> None:
-    for hook in (History.on_train_epoch_end, History.on_eval_epoch_end):
-        history = History()
-        hook(history, RunContext({"net_outputs": output[0]}))
+    for hook in (train.History.on_train_epoch_end, train.History.on_eval_epoch_end):
+        history = train.History()
+        hook(history, train.RunContext({"net_outputs": output[0]}))
         assert history.epoch == {"epoch": [1]}
         assert history.history == {"net_output": [output[1]]}
-        history.on_eval_begin(RunContext({}))
+        history.on_eval_begin(train.RunContext({}))
         assert history.epoch == {"epoch": []}
 
 
@@ -146,14 +139,14 @@ def test_metrics_whose_names_are_ours_replace_nothing(names: list[str]) -> None:
     metrics: dict[str, Metric | str] = {name: Number(10.0 + i) for i, name in enumerate(names)}
     net = nn.Dense(4, 3)
     optimizer = nn.SGD(net.trainable_params(), 0.1)
-    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)
-    history, losses, scalars = History(), list[float](), ScalarHistory()
-    note = LambdaCallback(
+    model = train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)
+    history, losses, scalars = train.History(), list[float](), ScalarHistory()
+    note = train.LambdaCallback(
         on_train_step_end=lambda run: losses.append(run.original_args().net_outputs.item())
     )
     with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as screen:
-        table, writer = CSVLogger(Path(folder, "run.csv"), 1), JSONLWriter(folder)
-        callbacks = [history, note, table, ProgressBar(), scalars, writer]
+        table, writer = train.CSVLogger(Path(folder, "run.csv"), 1), JSONLWriter(folder)
+        callbacks = [history, note, table, train.ProgressBar(), scalars, writer]
         model.fit(2, Rows(8), Rows(8), callbacks=callbacks)
         text = Path(folder, "run.csv").read_text("utf-8")
         lines = Path(folder, "stats.jsonl").read_text("utf-8").splitlines()

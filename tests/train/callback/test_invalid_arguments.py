@@ -10,21 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore import Tensor
+from minispore import Tensor, train
 from minispore.dataset import WaitedDSCallback
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    CheckpointConfig,
-    EarlyStopping,
-    LearningRateScheduler,
-    ModelCheckpoint,
-    OnRequestExit,
-    ReduceLROnPlateau,
-    RunContext,
-    SummaryCollector,
-    TimeMonitor,
-)
 from minispore.train.callback._summary_landscape import read_landscape_options
 from minispore.train.protocol.callback import Callback
 from tests.helpers.callback_driver import run_context
@@ -33,11 +20,11 @@ Make = Callable[..., object]
 FILE = __file__
 
 
-def collector(**specified: object) -> SummaryCollector:
-    return SummaryCollector("never", collect_specified_data=specified)
+def collector(**specified: object) -> train.SummaryCollector:
+    return train.SummaryCollector("never", collect_specified_data=specified)
 
 
-def landscape(**options: object) -> SummaryCollector:
+def landscape(**options: object) -> train.SummaryCollector:
     return collector(collect_landscape=options)
 
 
@@ -51,18 +38,18 @@ LANDSCAPE = ("landscape_size", "unit", "num_samples", "create_landscape", "inter
 # For each class or function: by argument, pairs of an error and invalid values.
 # `tests/properties/test_wrong_arguments.py` has the values that are wrong for many arguments.
 REFUSED: dict[Make, dict[str, dict[type[Exception], list[object]]]] = {
-    BackupAndRestore: {"backup_dir": {NotADirectoryError: [FILE]}},
-    BestCheckpoint: {"directory": {NotADirectoryError: [FILE]}},
-    CheckpointConfig: {
+    train.BackupAndRestore: {"backup_dir": {NotADirectoryError: [FILE]}},
+    train.BestCheckpoint: {"directory": {NotADirectoryError: [FILE]}},
+    train.CheckpointConfig: {
         "append_info": {TypeError: [[3], [{"a": 1}, {"b": 2}]], ValueError: [["loss"]]},
         "enc_key": {NotImplementedError: [b"1" * 16]},
     },
-    ModelCheckpoint: {"directory": {NotADirectoryError: [FILE]}},
-    OnRequestExit: {
+    train.ModelCheckpoint: {"directory": {NotADirectoryError: [FILE]}},
+    train.OnRequestExit: {
         "save_mindir": {NotImplementedError: [True]},
         "sig": {ValueError: [signal.SIGKILL, signal.SIGSTOP, [signal.SIGTERM, 1000]]},
     },
-    SummaryCollector: {
+    train.SummaryCollector: {
         "summary_dir": {ValueError: [" "]},
         "collect_specified_data": {TypeError: [{3: 1}], ValueError: [{"x": 1}]},
         "custom_lineage_data": {TypeError: [{3: 1}, {"a": [1]}], ValueError: [{"a": 2**31}]},
@@ -85,7 +72,7 @@ REFUSED: dict[Make, dict[str, dict[type[Exception], list[object]]]] = {
         "sise": {ValueError: [4]},
     },
 }
-NEEDED: dict[Make, dict[str, object]] = {SummaryCollector: {"summary_dir": "never"}}
+NEEDED: dict[Make, dict[str, object]] = {train.SummaryCollector: {"summary_dir": "never"}}
 
 
 @pytest.mark.parametrize("make", REFUSED, ids=lambda make: make.__name__)
@@ -134,21 +121,21 @@ def test_landscape_size_is_in_range(size: int) -> None:
 @given(st.dictionaries(st.sampled_from(["a", "b"]), st.just(0)), st.sampled_from([0, None]))
 def test_checkpoint_config_must_count_something(unknown: dict[str, int], nothing: None) -> None:
     with pytest.raises(ValueError, match="'keep_checkpoint_per_n_minutes' must not all be 0 or No"):
-        CheckpointConfig(nothing, nothing, nothing, nothing)
+        train.CheckpointConfig(nothing, nothing, nothing, nothing)
     if unknown:
         names = ", ".join(map(repr, sorted(unknown)))
         with pytest.raises(TypeError, match=f"^For 'CheckpointConfig', .* no argument {names}\\.$"):
-            CheckpointConfig(**unknown)  # type: ignore[arg-type]
+            train.CheckpointConfig(**unknown)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("item", [{3: 1}, {"a": [1]}])
 def test_appended_values_are_checked(item: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="'CheckpointConfig'.*( name|'a')"):
-        CheckpointConfig(append_info=[item])
+        train.CheckpointConfig(append_info=[item])
 
 
 @given(
-    st.sampled_from([EarlyStopping, ReduceLROnPlateau, BestCheckpoint]),
+    st.sampled_from([train.EarlyStopping, train.ReduceLROnPlateau, train.BestCheckpoint]),
     st.lists(st.sampled_from(["acc", "mse"]), unique=True),
 )
 def test_monitored_metric_must_be_measured(
@@ -163,23 +150,23 @@ def test_monitored_metric_must_be_measured(
             " Only 'Model.fit' with a 'valid_dataset' evaluates, after epochs of 'valid_frequency'."
         )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        make("accuracy").on_train_begin(RunContext({"metric_names": measured}))
+        make("accuracy").on_train_begin(train.RunContext({"metric_names": measured}))
 
 
 def test_unknown_number_of_steps_raises() -> None:
     message = "^For 'TimeMonitor', the number of steps .* 'data_size', or 'batch_num' of the callb"
     with pytest.raises(ValueError, match=message):
-        TimeMonitor().on_train_epoch_end(RunContext({}))
+        train.TimeMonitor().on_train_epoch_end(train.RunContext({}))
 
 
 @pytest.mark.parametrize("answer", [None, "a", Tensor([1.0, 2.0]), True, (1.0,)])
 def test_schedule_must_return_a_number(answer: object) -> None:
-    scheduler = LearningRateScheduler(lambda rate, step: answer)  # type: ignore[arg-type, return-value]
+    scheduler = train.LearningRateScheduler(lambda rate, step: answer)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="must return a number, but for step 7 it returned"):
         scheduler.on_train_step_end(run_context(cur_step_num=7))
 
 
 def test_file_as_directory_error_has_errno_and_path() -> None:
     with pytest.raises(NotADirectoryError, match="For 'ModelCheckpoint', 'directory'") as raised:
-        ModelCheckpoint(directory=FILE)
+        train.ModelCheckpoint(directory=FILE)
     assert (raised.value.errno, raised.value.filename) == (errno.ENOTDIR, FILE)

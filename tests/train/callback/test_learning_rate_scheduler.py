@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, load_param_into_net, nn
+from minispore import tensorpack as tp
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
-from minispore.tensorpack import (
-    HumanHyperParamSetter,
-    HyperParamSetterWithFunc,
-    ScheduledHyperParamSetter,
-    logger,
-)
 from minispore.train import Callback, LambdaCallback, LearningRateScheduler, Model, RunContext
 from tests.helpers.callback_driver import learning_rate, run_context
 from tests.helpers.stub_models import Rows
@@ -72,8 +67,8 @@ def hook(action: Callable[[nn.Optimizer], object]) -> Callback:
 
 def write(folder: Path, value: float) -> Callback:
     (folder / "hyper.txt").write_text(f"learning_rate: {value}\n", "utf-8")
-    logger.set_logger_dir(str(folder))
-    return HumanHyperParamSetter("learning_rate")
+    tp.logger.set_logger_dir(str(folder))
+    return tp.HumanHyperParamSetter("learning_rate")
 
 
 def rate_of(optimizer: nn.Optimizer) -> Parameter:
@@ -92,10 +87,10 @@ DOORS: dict[str, Callable[[Path, float], Callback]] = {
     "LearningRateScheduler": lambda _, value: LearningRateScheduler(
         lambda rate, step: value if step == 2 else rate
     ),
-    "HyperParamSetterWithFunc": lambda _, value: HyperParamSetterWithFunc(
+    "HyperParamSetterWithFunc": lambda _, value: tp.HyperParamSetterWithFunc(
         "learning_rate", lambda epoch, rate: value
     ),
-    "ScheduledHyperParamSetter": lambda _, value: ScheduledHyperParamSetter(
+    "ScheduledHyperParamSetter": lambda _, value: tp.ScheduledHyperParamSetter(
         "learning_rate", [(1, value)]
     ),
     "a file": write,

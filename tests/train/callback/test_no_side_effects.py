@@ -1,9 +1,6 @@
 """Resuming is not refused because of settings that do not affect training."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from time import process_time
 
@@ -12,21 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore import Parameter, nn
+from minispore import Parameter, nn, train
 from minispore.dataset import NumpySlicesDataset, transforms, vision
 from minispore.testing import strategies as some
-from minispore.train import (
-    BackupAndRestore,
-    Callback,
-    CheckpointConfig,
-    LossMonitor,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-    save_checkpoint,
-)
 from minispore.train.resume import TrainingState, read_training_checkpoint
 from minispore.train.resume.fingerprint import fingerprint
+from tests.helpers.processes import run_python
 from tests.train.scripts import PROGRAM, Script, adam, pipeline, program, saving, sgd
 
 
@@ -38,15 +26,15 @@ def test_resume_accepts_changed_epochs_folders_and_printing(tmp_path: Path) -> N
     longer = Script(
         net=names["Own"],
         data=lambda: pipeline([names["noise"]]),
-        callbacks=lambda folder: [LossMonitor(7), saving(folder)],
+        callbacks=lambda folder: [train.LossMonitor(7), saving(folder)],
     )
     longer.run(tmp_path / "b", file, epochs=3)
     assert (tmp_path / "b" / "m-3_3.ckpt").exists()
 
 
 def test_stateless_saver_may_be_removed(tmp_path: Path) -> None:
-    def callbacks(folder: Path) -> list[Callback]:
-        return [BackupAndRestore(folder / "backup", delete_checkpoint=False), saving(folder)]
+    def callbacks(folder: Path) -> list[train.Callback]:
+        return [train.BackupAndRestore(folder / "backup", delete_checkpoint=False), saving(folder)]
 
     Script(callbacks=callbacks).run(tmp_path / "a")
     file = tmp_path / "a" / "backup" / "backup.ckpt"
@@ -60,7 +48,7 @@ def test_state_of_older_version_resumes_with_warning(tmp_path: Path) -> None:
     values = {key: item for key, item in result.values.items() if key != "fingerprint"}
     listed = [{"name": name, "data": x} for name, x in result.parameters.items()]
     old = tmp_path / "old.ckpt"
-    save_checkpoint(listed, old, append_dict=TrainingState.of(values).entries())
+    train.save_checkpoint(listed, old, append_dict=TrainingState.of(values).entries())
     with pytest.warns(UserWarning, match="but its settings are not known, since an older version"):
         Script(seed=2).run(tmp_path / "b", old)
 
@@ -79,9 +67,9 @@ def test_unchanged_run_always_resumes(
     optimizer = draws.draw(st.sampled_from(makes))(net)
     roots = {"network": net, "optimizer": optimizer, "train_dataset": data}
     before = fingerprint(**roots)
-    config = CheckpointConfig(1, append_info=["training_state"])
-    saver = ModelCheckpoint("m", tmp_path_factory.mktemp("run"), config)
-    model = Model(net, nn.CrossEntropyLoss(), optimizer)
+    config = train.CheckpointConfig(1, append_info=["training_state"])
+    saver = train.ModelCheckpoint("m", tmp_path_factory.mktemp("run"), config)
+    model = train.Model(net, nn.CrossEntropyLoss(), optimizer)
     model.train(1, data, [Halve(), saver])
     assert fingerprint(**roots) == before
     model.train(2, data, [Halve(), saver], resume=saver.latest_ckpt_file_name)
@@ -91,10 +79,10 @@ def rates(net: nn.Cell) -> nn.Optimizer:
     return nn.Momentum(net.trainable_params(), [0.1] * 999, 0.9)
 
 
-class Halve(Callback):
+class Halve(train.Callback):
     """Halve the parameters of the optimizer that a user may set."""
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
         optimizer = run_context.original_args().optimizer
         for name in ("learning_rate", "momentum"):
             value = getattr(optimizer, name, None)
@@ -107,16 +95,7 @@ def test_fingerprint_is_equal_in_another_process(tmp_path: Path) -> None:
     """Hashes and addresses differ in another process."""
     file = tmp_path / "script.py"
     file.write_text(f"{PROGRAM}{DESCRIBED}", "utf-8")
-    result = [
-        subprocess.run(
-            [sys.executable, file],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
+    result = [run_python(file, environment={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")]
     assert result[0] == result[1]
     assert not re.search(r"0x[0-9a-f]{6}", result[0])
 

@@ -13,15 +13,7 @@ import tqdm
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, nn
-from minispore.train import (
-    CheckpointConfig,
-    CSVLogger,
-    Model,
-    ModelCheckpoint,
-    ProgressBar,
-    RunContext,
-)
+from minispore import Tensor, nn, train
 from minispore.train.protocol.callback import InternalCallbackParam
 from minispore.utils import progress
 from minispore.utils.progress import format_number
@@ -95,7 +87,7 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook(
     monkeypatch.setattr(progress, "find_spec", lambda name: True if found[name] else None)
     streams = {True: Terminal(), False: io.StringIO(), None: None}
     monkeypatch.setattr(sys, "stderr", streams[terminal])
-    Model(ConstantLoss()).train(2, Batches(3), ProgressBar())
+    train.Model(ConstantLoss()).train(2, Batches(3), train.ProgressBar())
     made, others = Plain.made, Notebook.made
     if kernel and widgets:
         made, others = others, made
@@ -118,12 +110,14 @@ def test_lines_of_a_resumed_run_are_those_of_one_run(
     """The line of an interrupted epoch has the mean loss and the number of its steps."""
     monkeypatch.setattr(Bar, "made", [], raising=False)
     monkeypatch.setattr(tqdm, "tqdm", Bar)
-    config = CheckpointConfig(append_info=["training_state"])
-    saver = ModelCheckpoint("m", tmp_path, config)
+    config = train.CheckpointConfig(append_info=["training_state"])
+    saver = train.ModelCheckpoint("m", tmp_path, config)
 
     def run(last: int = 0, resume: str | None = None) -> list[str]:
-        model = Model(ConstantLoss(), None, None, {"accuracy"}, Outputs(), eval_indexes=[0, 1, 2])
-        callbacks = [ProgressBar(), saver, stopping_at(last)]
+        model = train.Model(
+            ConstantLoss(), None, None, {"accuracy"}, Outputs(), eval_indexes=[0, 1, 2]
+        )
+        callbacks = [train.ProgressBar(), saver, stopping_at(last)]
         model.fit(2, Batches(3), Batches(1), callbacks=callbacks, resume=resume)
         return [re.sub(r"\(\d+\.\d s\)", "(s)", x) for x in capsys.readouterr().out.splitlines()]
 
@@ -149,9 +143,9 @@ class NoOutputs(nn.Cell):
 def test_missing_loss_is_nan_and_results_may_be_arrays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = CSVLogger(tmp_path / "run.csv")
-    model = Model(NoOutputs(), None, None, {"recall"}, Outputs(), eval_indexes=[0, 1, 2])
-    model.fit(1, Batches(3), Rows(), callbacks=[ProgressBar(), table])
+    table = train.CSVLogger(tmp_path / "run.csv")
+    model = train.Model(NoOutputs(), None, None, {"recall"}, Outputs(), eval_indexes=[0, 1, 2])
+    model.fit(1, Batches(3), Rows(), callbacks=[train.ProgressBar(), table])
     [row] = table.rows
     assert f"epoch 1/1: loss nan, recall {row['recall']} (" in capsys.readouterr().out
     assert math.isnan(float(str(row["net_output"])))
@@ -169,7 +163,7 @@ def test_printed_numbers_are_near_the_values(loss: float, metric: float) -> None
         cur_epoch_num=1, initial_epoch=0, epoch_num=1, batch_num=1, net_outputs=loss,
         metrics={"error": metric},
     )  # fmt: skip
-    bar, context = ProgressBar(), RunContext(params)
+    bar, context = train.ProgressBar(), train.RunContext(params)
     bar.on_train_epoch_begin(context)
     bar.on_train_step_end(context)
     with redirect_stdout(io.StringIO()) as screen:

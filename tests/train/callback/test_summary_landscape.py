@@ -14,19 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import Tensor, nn
+from minispore import Tensor, nn, train
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import (
-    MAE,
-    Callback,
-    Loss,
-    Metric,
-    Model,
-    RunContext,
-    SummaryCollector,
-    SummaryLandscape,
-    save_checkpoint,
-)
 from minispore.train.callback._summary_landscape import (
     LandscapeOptions,
     LandscapeSaver,
@@ -43,23 +32,23 @@ def data() -> NumpySlicesDataset:
     return NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(8)  # type: ignore[return-value]
 
 
-def parts() -> tuple[Model, nn.Cell, NumpySlicesDataset, dict[str, Metric]]:
+def parts() -> tuple[train.Model, nn.Cell, NumpySlicesDataset, dict[str, train.Metric]]:
     net = nn.Dense(4, 1)
-    metrics: dict[str, Metric] = {"an error": MAE(), "Loss": Loss()}
-    return Model(net, nn.MSELoss(), metrics=metrics), net, data(), metrics
+    metrics: dict[str, train.Metric] = {"an error": train.MAE(), "Loss": train.Loss()}
+    return train.Model(net, nn.MSELoss(), metrics=metrics), net, data(), metrics
 
 
 def collected(folder: Path, **landscape: object) -> None:
     """Train three epochs with a collector that writes to `folder`."""
     ms.set_seed(1)
     options = {"unit": "epoch", "landscape_size": 5, "num_samples": 16, **landscape}
-    collector = SummaryCollector(
+    collector = train.SummaryCollector(
         str(folder),
         collect_specified_data={"collect_landscape": options},
         keep_default_action=False,
     )
     net = nn.Dense(4, 1)
-    Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1)).train(
+    train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1)).train(
         3, data(), callbacks=collector
     )
 
@@ -106,7 +95,7 @@ def test_landscapes_show_the_loss_around_the_saved_parameters(
         made: list[list[tuple[int, str, Landscape]]] = []
         for number in (seed,) if kinds[0] else (seed, seed, 9):
             ms.set_seed(number)
-            SummaryLandscape(name).gen_landscapes_with_multi_process(
+            train.SummaryLandscape(name).gen_landscapes_with_multi_process(
                 parts, options if overridden else None, [0], str(output)
             )
             made.append(landscapes(output))
@@ -160,11 +149,11 @@ def loss_of_file(path: Path, samples: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> SummaryLandscape:
+def saved(tmp_path_factory: pytest.TempPathFactory) -> train.SummaryLandscape:
     """Return the landscape of a training, which no test changes."""
     folder = tmp_path_factory.mktemp("saved")
     collected(folder)
-    return SummaryLandscape(str(folder))
+    return train.SummaryLandscape(str(folder))
 
 
 WRONG = """
@@ -190,14 +179,14 @@ WRONG = """
 
 
 @pytest.mark.parametrize("refusal", refusals(WRONG))
-def test_refusal_names_the_argument(saved: SummaryLandscape, refusal: Refusal) -> None:
+def test_refusal_names_the_argument(saved: train.SummaryLandscape, refusal: Refusal) -> None:
     names = {"make": saved.gen_landscapes_with_multi_process, "parts": parts}
     named = refusal._replace(words=["For 'SummaryLandscape", *refusal.words])
-    named.check({**names, "SummaryLandscape": SummaryLandscape})
+    named.check({**names, "SummaryLandscape": train.SummaryLandscape})
 
 
 def test_missing_and_damaged_metadata_raise(tmp_path: Path) -> None:
-    make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
+    make = train.SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
     with pytest.raises(FileNotFoundError):
         make(parts)
     (tmp_path / "ckpt_dir").mkdir()
@@ -220,7 +209,7 @@ def test_landscape_without_saved_parameters_raises(
     create = {"train": landscape == "train", "result": landscape == "result"}
     collected(tmp_path, intervals=[intervals], create_landscape=create)
     with pytest.raises(ValueError, match=message):
-        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+        train.SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
 
 
 def test_clean_ckpt_removes_only_its_folder(
@@ -230,18 +219,20 @@ def test_clean_ckpt_removes_only_its_folder(
     (tmp_path / "mine.ckpt").write_bytes(b"mine")
     others = sorted(path for path in tmp_path.iterdir() if path.name != "ckpt_dir")
     for _ in range(2):
-        SummaryLandscape(str(tmp_path)).clean_ckpt()
+        train.SummaryLandscape(str(tmp_path)).clean_ckpt()
         assert sorted(tmp_path.iterdir()) == others
 
 
 def test_checkpoint_of_another_network_raises(tmp_path: Path) -> None:
     collected(tmp_path)
     path = tmp_path / "ckpt_dir" / "Dense_2_epoch.ckpt"
-    save_checkpoint([{"name": "weight", "data": Tensor(np.ones((1, 4), np.float32))}], str(path))
+    train.save_checkpoint(
+        [{"name": "weight", "data": Tensor(np.ones((1, 4), np.float32))}], str(path)
+    )
     with pytest.raises(
         ValueError, match=r"the checkpoint '.*Dense_2_epoch.ckpt' has no \['bias'\]"
     ):
-        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+        train.SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
 
 
 @given(
@@ -270,7 +261,7 @@ def test_parameters_of_intervals_are_saved(
             values["network"] = nn.Dense(1, 1)
             if first is not None:
                 values["initial_epoch"] = first
-            params = RunContext(values).original_args()
+            params = train.RunContext(values).original_args()
             saver.begin(params)
             for step in range(1, (epochs + more) * batches + 1):
                 epoch = begin + (step - 1) // batches + 1
@@ -322,14 +313,14 @@ def test_first_batches_are_minimal(size: int, batches: int, samples: int) -> Non
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 def test_folders_are_private(tmp_path: Path) -> None:
     specified: dict[str, object] = {"collect_landscape": {"unit": "epoch"}}
-    collector = SummaryCollector(str(tmp_path / "run"), collect_specified_data=specified)
+    collector = train.SummaryCollector(str(tmp_path / "run"), collect_specified_data=specified)
 
-    class Removed(Callback):
-        def on_train_epoch_begin(self, run_context: RunContext) -> None:
+    class Removed(train.Callback):
+        def on_train_epoch_begin(self, run_context: train.RunContext) -> None:
             folders = [tmp_path / "run", tmp_path / "run" / "ckpt_dir"]
             assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
             rmtree(folders[1])
 
     net = nn.Dense(4, 1)
-    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
     model.train(2, data(), [collector, Removed()])

@@ -10,31 +10,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import minispore
-from minispore import Tensor, nn, set_seed
+from minispore import Tensor, nn, set_seed, train
 from minispore.common.dtype import DType
 from minispore.testing import Scenario
-from minispore.train import (
-    Callback,
-    CSVLogger,
-    EarlyStopping,
-    LearningRateScheduler,
-    Model,
-    ReduceLROnPlateau,
-    RunContext,
-    TerminateOnNaN,
-    WeightAveraging,
-)
 from tests.helpers.stub_models import Rows, make
 
 Weights = list[NDArray[np.float32]]
 
 
-def weights_of(run_context: RunContext) -> Weights:
+def weights_of(run_context: train.RunContext) -> Weights:
     network = run_context.original_args().network
     return [parameter.asnumpy().copy() for parameter in network.trainable_params()]
 
 
-class Recorder(Callback):
+class Recorder(train.Callback):
     """Record the weights after each step, and in each evaluation."""
 
     def __init__(self) -> None:
@@ -43,16 +32,16 @@ class Recorder(Callback):
         self.begun: list[Weights] = []
         self.last: Weights = []
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
         self.trained.append(weights_of(run_context))
 
-    def on_eval_step_end(self, run_context: RunContext) -> None:
+    def on_eval_step_end(self, run_context: train.RunContext) -> None:
         self.evaluated.append(weights_of(run_context))
 
-    def on_eval_end(self, run_context: RunContext) -> None:
+    def on_eval_end(self, run_context: train.RunContext) -> None:
         self.begun.append(weights_of(run_context))
 
-    def on_train_end(self, run_context: RunContext) -> None:
+    def on_train_end(self, run_context: train.RunContext) -> None:
         self.last = weights_of(run_context)
 
 
@@ -81,7 +70,7 @@ def test_evaluations_use_the_averages_and_training_does_not_change(
 ) -> None:
     scenario, plain, recorder = Scenario("fit", 3, 2, 1), Recorder(), Recorder()
     scenario.run([plain])
-    scenario.run([WeightAveraging(decay, every, start), recorder])
+    scenario.run([train.WeightAveraging(decay, every, start), recorder])
     for actual, expected in zip(recorder.trained, plain.trained, strict=True):
         assert all(map(np.array_equal, actual, expected))
     for after, actual in zip((2, 4, 6), recorder.evaluated, strict=True):
@@ -100,8 +89,8 @@ def test_evaluations_use_the_averages_and_training_does_not_change(
 def test_averages_are_not_rounded_to_a_smaller_type(dtype: DType, error: float) -> None:
     """In float16, each update of an average by a thousandth would be rounded to nothing."""
     network = nn.Dense(1, 1, weight_init="zeros", has_bias=False, dtype=dtype)
-    context = RunContext({"network": network, "cur_step_num": 1})
-    averaging = WeightAveraging(0.999)
+    context = train.RunContext({"network": network, "cur_step_num": 1})
+    averaging = train.WeightAveraging(0.999)
     averaging.on_train_step_end(context)
     network.weight.set_data(Tensor([[1.0]], dtype))
     for _ in range(1000):
@@ -111,31 +100,31 @@ def test_averages_are_not_rounded_to_a_smaller_type(dtype: DType, error: float) 
     assert network.weight.item() == pytest.approx(1 - 0.999**1000, rel=error)
 
 
-class Ends(Callback):
+class Ends(train.Callback):
     """A user's callback that sets the weights with which the training ends."""
 
     sets_final_weights = True
 
-    def on_train_end(self, run_context: RunContext) -> None:
+    def on_train_end(self, run_context: train.RunContext) -> None:
         for parameter in run_context.original_args().network.trainable_params():
             parameter.set_data(parameter * 2)
 
 
-def restoring(monitor: str = "acc") -> EarlyStopping:
-    return EarlyStopping(monitor, patience=2, restore_best_weights=True)
+def restoring(monitor: str = "acc") -> train.EarlyStopping:
+    return train.EarlyStopping(monitor, patience=2, restore_best_weights=True)
 
 
 # Callbacks that change weights or the learning rate, or stop the training.
-WRITERS: dict[str, Callable[[], Callback]] = {
-    "WeightAveraging": lambda: WeightAveraging(0.5),
-    "SWA": lambda: WeightAveraging(None, 2),
+WRITERS: dict[str, Callable[[], train.Callback]] = {
+    "WeightAveraging": lambda: train.WeightAveraging(0.5),
+    "SWA": lambda: train.WeightAveraging(None, 2),
     "restoring": restoring,
     "restoring another": lambda: restoring("loss"),
     "a user's": Ends,
-    "EarlyStopping": lambda: EarlyStopping("acc", patience=2),
-    "ReduceLROnPlateau": lambda: ReduceLROnPlateau("acc", patience=1),
-    "LearningRateScheduler": lambda: LearningRateScheduler(lambda rate, step: rate * 0.9),
-    "TerminateOnNaN": TerminateOnNaN,
+    "EarlyStopping": lambda: train.EarlyStopping("acc", patience=2),
+    "ReduceLROnPlateau": lambda: train.ReduceLROnPlateau("acc", patience=1),
+    "LearningRateScheduler": lambda: train.LearningRateScheduler(lambda rate, step: rate * 0.9),
+    "TerminateOnNaN": train.TerminateOnNaN,
 }
 SETTERS = list(WRITERS)[:5]
 
@@ -152,7 +141,7 @@ def test_result_of_two_callbacks_is_the_same_in_both_orders_or_refused(
     def final(names: list[str]) -> Weights:
         set_seed(1)
         model = make({"acc"})
-        callbacks = [CSVLogger(table), *(WRITERS[name]() for name in names)]
+        callbacks = [train.CSVLogger(table), *(WRITERS[name]() for name in names)]
         model.fit(4, Rows(8), Rows(8), callbacks=callbacks)
         return [parameter.asnumpy() for parameter in model.predict_network.trainable_params()]
 
@@ -167,8 +156,8 @@ def test_result_of_two_callbacks_is_the_same_in_both_orders_or_refused(
 
 
 def test_other_evaluations_use_the_weights() -> None:
-    averaging, recorder = WeightAveraging(0.5), Recorder()
-    model: Model = make({"accuracy"})
+    averaging, recorder = train.WeightAveraging(0.5), Recorder()
+    model: train.Model = make({"accuracy"})
     model.train(1, Rows(), averaging)
     weight = next(iter(model.predict_network.trainable_params()))
     weight.set_data(weight * 2)

@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import weakref
@@ -38,6 +37,7 @@ from minispore.train.serialization import (
     save_checkpoint,
     wait_for_saves,
 )
+from tests.helpers.processes import run_python
 
 
 def parameter(fill: float, count: int = 3) -> Parameter:
@@ -285,9 +285,7 @@ save_checkpoint([weights], sys.argv[1], async_save=True)
 
 
 def at_exit(path: Path) -> str:
-    command = [sys.executable, "-c", AT_EXIT, str(path)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
-    return done.stderr
+    return run_python("-c", AT_EXIT, path).stderr
 
 
 @pytest.mark.full

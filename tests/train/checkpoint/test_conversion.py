@@ -12,13 +12,8 @@ from hypothesis.extra import numpy as hnp
 
 from minispore.common import Parameter, Tensor
 from minispore.engine import dtypes
+from minispore.train import serialization
 from minispore.train.checkpoint import checkpoint_file, conversion, saving, storage
-from minispore.train.serialization import (
-    ckpt_to_safetensors,
-    load_checkpoint,
-    safetensors_to_ckpt,
-    save_checkpoint,
-)
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 NAMES = st.text("ab.é名", min_size=1, max_size=5)
@@ -30,11 +25,11 @@ ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.DTYPES]).flatmap
 def save(path: Path, *names: str, **options: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     items = [Parameter(Tensor([float(i)]), name=name) for i, name in enumerate(names)]
-    save_checkpoint(items, path, **options)  # type: ignore[arg-type]
+    serialization.save_checkpoint(items, path, **options)  # type: ignore[arg-type]
 
 
 def names(path: Path) -> list[str]:
-    return sorted(load_checkpoint(path, format=path.suffix[1:]))
+    return sorted(serialization.load_checkpoint(path, format=path.suffix[1:]))
 
 
 def tree(folder: Path) -> set[str]:
@@ -52,8 +47,8 @@ def test_conversion_round_trip_is_identical(
     first = folder / "x.ckpt"
     with first.open("wb") as file:
         checkpoint_file.write(file, values.items(), crc_check=crc, slice_bytes=slice_bytes)
-    ckpt_to_safetensors(first)
-    safetensors_to_ckpt(folder / "x.safetensors", folder / "back")
+    serialization.ckpt_to_safetensors(first)
+    serialization.safetensors_to_ckpt(folder / "x.safetensors", folder / "back")
     with (folder / "back" / "x.ckpt").open("rb") as file:
         entries, has_crc = checkpoint_file.scan(file)
         result = {name: storage.load(file, name, entry) for name, entry in entries.items()}
@@ -69,8 +64,10 @@ def test_sliced_integer_has_one_checksum(tmp_path: Path) -> None:
     first, second = tmp_path / "x.ckpt", tmp_path / "y"
     with first.open("wb") as file:
         checkpoint_file.write(file, [("n", np.array(300))], crc_check=True, slice_bytes=1)
-    ckpt_to_safetensors(first)
-    save_checkpoint({"n": np.array(300)}, second, crc_check=True, format="safetensors")
+    serialization.ckpt_to_safetensors(first)
+    serialization.save_checkpoint(
+        {"n": np.array(300)}, second, crc_check=True, format="safetensors"
+    )
     created = (tmp_path / "x.safetensors").read_bytes()
     assert created == (tmp_path / "y.safetensors").read_bytes()
 
@@ -78,7 +75,7 @@ def test_sliced_integer_has_one_checksum(tmp_path: Path) -> None:
 def test_unloadable_types_can_be_converted(tmp_path: Path) -> None:
     path = tmp_path / "others.safetensors"
     path.write_bytes((FIXTURES / "others.safetensors").read_bytes())
-    safetensors_to_ckpt(path)
+    serialization.safetensors_to_ckpt(path)
     with (tmp_path / "others.ckpt").open("rb") as file:
         result = {n: (e.kind, e.dims) for n, e in checkpoint_file.scan(file)[0].items()}
     assert result == {
@@ -86,7 +83,7 @@ def test_unloadable_types_can_be_converted(tmp_path: Path) -> None:
         "qint4x2": ("Int4", (2,)),
         "complex64": ("Complex64", (2,)),
     }
-    ckpt_to_safetensors(tmp_path / "others.ckpt", tmp_path / "back")
+    serialization.ckpt_to_safetensors(tmp_path / "others.ckpt", tmp_path / "back")
     assert (tmp_path / "back" / "others.safetensors").read_bytes() == path.read_bytes()
 
 
@@ -97,7 +94,7 @@ def test_type_missing_in_target_format_raises(tmp_path: Path) -> None:
         r"A '\.safetensors' file cannot hold 'complex128', of type Complex128\.$"
     )
     with pytest.raises(ValueError, match=reason):
-        ckpt_to_safetensors(path, tmp_path)
+        serialization.ckpt_to_safetensors(path, tmp_path)
     with (tmp_path / "x.safetensors").open("wb") as file:
         text = b'{"x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}'
         file.write(len(text).to_bytes(8, "little") + text + b"\0")
@@ -106,14 +103,14 @@ def test_type_missing_in_target_format_raises(tmp_path: Path) -> None:
         r"A '\.ckpt' file cannot hold 'x', whose type is safetensors' F4\.$"
     )
     with pytest.raises(ValueError, match=reason):
-        safetensors_to_ckpt(tmp_path / "x.safetensors")
+        serialization.safetensors_to_ckpt(tmp_path / "x.safetensors")
     assert tree(tmp_path) == {"x.safetensors"}
 
 
 def test_text_cannot_be_converted(tmp_path: Path) -> None:
     save(tmp_path / "x.ckpt", "a", append_dict={"note": "text"})
     with pytest.raises(ValueError, match="text 'note'"):
-        ckpt_to_safetensors(tmp_path / "x.ckpt")
+        serialization.ckpt_to_safetensors(tmp_path / "x.ckpt")
     assert tree(tmp_path) == {"x.ckpt"}
 
 
@@ -133,9 +130,9 @@ def test_rank_folders_are_converted(tmp_path: Path, regex: str | None, created: 
     for name in ("rank_0/a-1_2", "rank_0/b", "rank1/a-3", "rankx/ba", "top", "other/a"):
         save(source / name, "x")
     (source / "rank_0" / "read.me").touch()
-    ckpt_to_safetensors(source, tmp_path / "out", file_name_regex=regex)
+    serialization.ckpt_to_safetensors(source, tmp_path / "out", file_name_regex=regex)
     assert tree(tmp_path / "out") == {f"{name}.safetensors" for name in created}
-    safetensors_to_ckpt(tmp_path / "out")
+    serialization.safetensors_to_ckpt(tmp_path / "out")
     assert {f"{name}.ckpt" for name in created} < tree(tmp_path / "out")
 
 
@@ -144,12 +141,12 @@ def test_single_folder_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     save(Path("a"), "x", "y")
     save(Path("b"), "z")
     Path("folder.ckpt").mkdir()
-    ckpt_to_safetensors(".")
+    serialization.ckpt_to_safetensors(".")
     Path("folder.ckpt").rmdir()
     assert tree(tmp_path) == {"a.ckpt", "b.ckpt", "a.safetensors", "b.safetensors"}
     (tmp_path / "a.safetensors").unlink()
-    ckpt_to_safetensors("a.ckpt")
-    ckpt_to_safetensors("a.ckpt", "out", name_map={"x": "renamed"})
+    serialization.ckpt_to_safetensors("a.ckpt")
+    serialization.ckpt_to_safetensors("a.ckpt", "out", name_map={"x": "renamed"})
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"out"}
     assert tree(tmp_path) == {
         "a.ckpt", "b.ckpt", "a.safetensors", "b.safetensors", "out/a.safetensors",
@@ -170,10 +167,10 @@ def test_name_map_renames_values(
     twice = [name for name in renamed if renamed.count(name) > 1]
     if twice:
         with pytest.raises(ValueError, match=f"two values of .*x.ckpt' the name '{twice[0]}'"):
-            ckpt_to_safetensors(path, name_map=name_map)
+            serialization.ckpt_to_safetensors(path, name_map=name_map)
         return
-    ckpt_to_safetensors(path, name_map=name_map)
-    loaded = load_checkpoint(path.with_suffix(".safetensors"), format="safetensors")
+    serialization.ckpt_to_safetensors(path, name_map=name_map)
+    loaded = serialization.load_checkpoint(path.with_suffix(".safetensors"), format="safetensors")
     values = {n: p.tolist() for n, p in loaded.items() if isinstance(p, Parameter)}
     assert values == {name: [float(i)] for i, name in enumerate(renamed)}
 
@@ -184,7 +181,7 @@ def test_unused_name_map_entries_warn(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     forms = ["safetensors", "ckpt"] if back else ["ckpt", "safetensors"]
-    convert = safetensors_to_ckpt if back else ckpt_to_safetensors
+    convert = serialization.safetensors_to_ckpt if back else serialization.ckpt_to_safetensors
     for name in "ab":
         save(Path(name), name, format=forms[0])
     reason = (
@@ -200,7 +197,7 @@ def test_unused_name_map_entries_warn(
 def test_error_of_damaged_file_names_it(tmp_path: Path) -> None:
     (tmp_path / "x.ckpt").write_bytes(b"\x0a")
     with pytest.raises(ValueError, match=r"Failed to read the checkpoint file '.*x.ckpt'"):
-        ckpt_to_safetensors(tmp_path / "x.ckpt")
+        serialization.ckpt_to_safetensors(tmp_path / "x.ckpt")
     assert tree(tmp_path) == {"x.ckpt"}
 
 
@@ -208,7 +205,7 @@ def test_error_of_shrinking_source_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "x.ckpt"
-    save_checkpoint([Parameter(Tensor(np.ones(100_000)), name="x")], path)
+    serialization.save_checkpoint([Parameter(Tensor(np.ones(100_000)), name="x")], path)
     path.chmod(0o600)  # a checkpoint is read-only
     write_file = saving.write_file
 
@@ -218,5 +215,5 @@ def test_error_of_shrinking_source_names_it(
 
     monkeypatch.setattr(conversion, "write_file", shrink_and_write)
     with pytest.raises(ValueError, match=r"x.ckpt': the file became shorter while it was read"):
-        ckpt_to_safetensors(path)
+        serialization.ckpt_to_safetensors(path)
     assert tree(tmp_path) == {"x.ckpt"}

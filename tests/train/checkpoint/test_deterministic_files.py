@@ -10,57 +10,41 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore import nn, set_seed
+from minispore import nn, set_seed, train
 from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    CheckpointConfig,
-    EarlyStopping,
-    FlopsUtilizationCollector,
-    History,
-    LossMonitor,
-    Model,
-    ModelCheckpoint,
-    OnRequestExit,
-    ReduceLROnPlateau,
-    RunContext,
-    TimeMonitor,
-)
 from minispore.train.protocol.dataset import SupportsState
 
 X = np.random.default_rng(0).standard_normal((22, 3)).astype(np.float32)
 Y = (np.arange(22) % 3).astype(np.int32)
 
 
-class Terminate(Callback):
+class Terminate(train.Callback):
     """Send SIGTERM in the last epoch, so that OnRequestExit saves."""
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
         if run_context.original_args().cur_step_num == 16:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def callbacks(folder: Path) -> list[Callback]:
+def callbacks(folder: Path) -> list[train.Callback]:
     state = ["training_state"]
     infer = NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(5)
     return [
-        LossMonitor(3),
-        TimeMonitor(data_time=True),
-        FlopsUtilizationCollector(4, 1e9),
-        History(),
-        EarlyStopping("loss", patience=9, restore_best_weights=True),
-        ReduceLROnPlateau("accuracy", patience=2),
-        BestCheckpoint("accuracy", top_k=2, directory=folder),
-        ModelCheckpoint("plain", folder, CheckpointConfig(4)),
-        ModelCheckpoint("state", folder, CheckpointConfig(5, append_info=state)),
-        ModelCheckpoint(
-            "safe", folder, CheckpointConfig(6, append_info=state, format="safetensors")
+        train.LossMonitor(3),
+        train.TimeMonitor(data_time=True),
+        train.FlopsUtilizationCollector(4, 1e9),
+        train.History(),
+        train.EarlyStopping("loss", patience=9, restore_best_weights=True),
+        train.ReduceLROnPlateau("accuracy", patience=2),
+        train.BestCheckpoint("accuracy", top_k=2, directory=folder),
+        train.ModelCheckpoint("plain", folder, train.CheckpointConfig(4)),
+        train.ModelCheckpoint("state", folder, train.CheckpointConfig(5, append_info=state)),
+        train.ModelCheckpoint(
+            "safe", folder, train.CheckpointConfig(6, append_info=state, format="safetensors")
         ),
-        BackupAndRestore(folder, delete_checkpoint=False),
-        OnRequestExit(directory=folder),
+        train.BackupAndRestore(folder, delete_checkpoint=False),
+        train.OnRequestExit(directory=folder),
         tp.InferenceRunner(infer, tp.ClassificationError(summary_name="error")),
         tp.ModelSaver(2, checkpoint_dir=folder),
         tp.Every(steps=4)(tp.ModelSaver(3, checkpoint_dir=folder / "often")),
@@ -71,7 +55,7 @@ def callbacks(folder: Path) -> list[Callback]:
         tp.MergeAllSummaries(4),
         tp.StatMonitorParamSetter("learning_rate", "error", lambda rate: rate / 2, 0.2, 2),
         tp.Every(epochs=2)(tp.HyperParamSetterWithFunc("learning_rate", lambda _, rate: rate / 2)),
-        tp.EnableCallbackIf(LossMonitor(), tp.Every(steps=3)),
+        tp.EnableCallbackIf(train.LossMonitor(), tp.Every(steps=3)),
         tp.PeriodicCallback(tp.DumpTensors(["loss", "weight"]), every_k_steps=5),
         tp.ScalarHistory(),
         tp.ScalarPrinter(),
@@ -99,7 +83,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, start: float, tick: float
     set_seed(2)
     net = nn.Dense(3, 3)
     optimizer = nn.Momentum(net.trainable_params(), 0.3, 0.9)
-    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
+    model = train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
     data = NumpySlicesDataset({"x": X, "y": Y})
     model.fit(3, data.batch(4), data.batch(7), callbacks=callbacks(folder))
 
@@ -126,12 +110,12 @@ def test_files_do_not_depend_on_clock(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_time_measurements_have_no_state() -> None:
-    for callback in (TimeMonitor(), tp.ThroughputTracker(), tp.EstimatedTimeLeft()):
+    for callback in (train.TimeMonitor(), tp.ThroughputTracker(), tp.EstimatedTimeLeft()):
         assert not isinstance(callback, SupportsState)
 
 
 @pytest.mark.parametrize("seconds", [None, 100.0])
 def test_elapsed_seconds_are_saved_only_if_used(seconds: float | None) -> None:
     every = tp.Every(epochs=2, seconds=seconds)
-    for callback in (every(tp.ModelSaver()), every(LossMonitor())):
+    for callback in (every(tp.ModelSaver()), every(train.LossMonitor())):
         assert (callback.state_dict()["elapsed"] == 0.0) == (seconds is None)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.processes import run_python
+
 GIB = 2**30
 SIZE = 3 * GIB
 SLACK = GIB // 8  # besides the interpreter with numpy
@@ -42,8 +44,7 @@ print(peak if sys.platform == "darwin" else peak * 1024)
 def peak(code: str, *arguments: Path) -> int:
     """Return the peak memory, in bytes, of a process that runs this code."""
     code = "import sys\nimport numpy as np\nfrom minispore import Tensor\n" + code + PEAK
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return int(subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout)
+    return int(run_python("-c", code, *arguments).stdout)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from minispore.nn.cell import Cell
 from minispore.train.checkpoint import checkpoint_file
 from minispore.train.checkpoint.storage import Content
 from minispore.train.serialization import load_checkpoint, save_checkpoint, wait_for_saves
+from tests.helpers.processes import run_python
 
 IS_FOLDER = rf"^\[Errno {errno.EISDIR}\] The checkpoint file's name is that of a folder: '\.'$"
 FORMATS = st.sampled_from(["ckpt", "safetensors"])
@@ -294,8 +295,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 def test_full_disk_raises_and_leaves_previous_file(tmp_path: Path, background: bool) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint([parameter(np.full(1, 1))], path)
-    command = [sys.executable, "-c", FULL, str(path), str(int(background))]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    done = run_python("-c", FULL, path, int(background))
     printed = done.stdout.splitlines()
     assert printed[:-1] == ["continues"] * background
     assert "nothing was changed" in printed[-1]

@@ -11,33 +11,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor
-from minispore.train import (
-    BestCheckpoint,
-    Callback,
-    EarlyStopping,
-    LambdaCallback,
-    Model,
-    ReduceLROnPlateau,
-    RunContext,
-    WeightAveraging,
-)
+from minispore import Tensor, train
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.outputs import shortest_float
 from tests.helpers.callback_driver import run_context
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 
-MONITORS: list[type[EarlyStopping | ReduceLROnPlateau | BestCheckpoint]] = [
-    EarlyStopping,
-    ReduceLROnPlateau,
-    BestCheckpoint,
+MONITORS: list[type[train.EarlyStopping | train.ReduceLROnPlateau | train.BestCheckpoint]] = [
+    train.EarlyStopping,
+    train.ReduceLROnPlateau,
+    train.BestCheckpoint,
 ]
 finite = st.floats(-1e6, 1e6)
 modes = st.sampled_from(["min", "max"])
 
 
 def value_of(name: str, **params: object) -> float | None:
-    return MonitoredMetric(name, "min").value(RunContext(params))
+    return MonitoredMetric(name, "min").value(train.RunContext(params))
 
 
 # Comparison.
@@ -86,7 +76,7 @@ CASES = st.sampled_from([str, str.upper, str.title])
 @example("value", "", str, "auto")
 @example("value", "", str, "max")
 def test_direction_is_known_by_the_name_or_a_warning_says_that_it_is_not(
-    monitor: type[EarlyStopping], name: str, prefix: str, case: "type[str]", mode: str
+    monitor: type[train.EarlyStopping], name: str, prefix: str, case: "type[str]", mode: str
 ) -> None:
     full = prefix + case(name)
     with warnings.catch_warnings(record=True) as caught:
@@ -134,7 +124,7 @@ def test_value_is_read_from_any_single_number(value: float, kind: "type[float]")
 @pytest.mark.parametrize("make_callback", MONITORS)
 @pytest.mark.parametrize("result", [np.zeros(2), Tensor([]), "0.5", (0.5,), {}, np.complex64(1)])
 def test_value_that_is_no_single_number_raises(
-    make_callback: type[EarlyStopping], result: object
+    make_callback: type[train.EarlyStopping], result: object
 ) -> None:
     context = run_context(cur_epoch_num=1, metrics={"value": result})
     with pytest.raises(ValueError, match="'monitor' must be a single number, but 'value' is") as e:
@@ -151,7 +141,7 @@ def test_loss_of_several_elements_is_their_mean(losses: list[float]) -> None:
 def test_eval_results_take_precedence_over_metrics(names: set[str], unfinished: bool) -> None:
     """`fit` sets both; a custom loop as in MindSpore's documentation may set one."""
     values = {"metrics": {"value": 0.75}, "eval_results": {"value": 0.25}}
-    context = RunContext({name: values[name] for name in names})
+    context = train.RunContext({name: values[name] for name in names})
     if unfinished:
         context.leave_epoch()
     actual = MonitoredMetric("value", "min").value(context)
@@ -162,12 +152,12 @@ def test_eval_results_take_precedence_over_metrics(names: set[str], unfinished: 
 # Missing values.
 
 
-class Steps(Callback):
+class Steps(train.Callback):
     """Count the steps."""
 
     count = 0
 
-    def on_train_step_begin(self, run_context: RunContext) -> None:
+    def on_train_step_begin(self, run_context: train.RunContext) -> None:
         self.count += 1
 
 
@@ -181,7 +171,7 @@ class Steps(Callback):
     ],
 )
 def test_unknown_monitor_raises_before_first_step(
-    monitor: type[EarlyStopping], name: str, message: str
+    monitor: type[train.EarlyStopping], name: str, message: str
 ) -> None:
     steps = Steps()
     with pytest.raises(ValueError, match=f"(?m)'monitor' must be one of .*{re.escape(message)}$"):
@@ -206,7 +196,7 @@ def test_unknown_monitor_raises_before_first_step(
 @example(2, 1, 2)
 @example(2, 1, [2, 4])
 def test_evaluation_that_never_comes_raises_before_first_step(
-    monitor: type[EarlyStopping], initial: int, epochs: int, frequency: int | list[int]
+    monitor: type[train.EarlyStopping], initial: int, epochs: int, frequency: int | list[int]
 ) -> None:
     last = initial + epochs
     due = [
@@ -215,11 +205,11 @@ def test_evaluation_that_never_comes_raises_before_first_step(
         if (epoch % frequency == 0 if isinstance(frequency, int) else epoch in frequency)
     ]
     steps, evaluated = Steps(), list[int]()
-    note = LambdaCallback(
+    note = train.LambdaCallback(
         on_eval_begin=lambda run: evaluated.append(run.original_args().cur_epoch_num)
     )
 
-    def fit(*callbacks: Callback) -> None:
+    def fit(*callbacks: train.Callback) -> None:
         model = make({"accuracy"})
         model.fit(last, Rows(), Rows(), frequency, [*callbacks], initial_epoch=initial)
 
@@ -227,17 +217,17 @@ def test_evaluation_that_never_comes_raises_before_first_step(
     assert (steps.count, evaluated) == (3 * epochs, due)
     if not due:
         with TemporaryDirectory() as folder:
-            best = BestCheckpoint("accuracy", directory=folder)
-            callback = best if issubclass(monitor, BestCheckpoint) else monitor("accuracy")
+            best = train.BestCheckpoint("accuracy", directory=folder)
+            callback = best if issubclass(monitor, train.BestCheckpoint) else monitor("accuracy")
             with pytest.raises(ValueError, match="'monitor' must be one of .* 'valid_frequency'"):
                 fit(steps, callback)
         assert steps.count == 3 * epochs
 
 
 # Each with the number of steps, of an epoch of three, that it needs to do anything.
-PATIENT: dict[str, Callable[[int], Callback]] = {
-    "starting": lambda number: WeightAveraging(update_starting_at_step=number),
-    "every": lambda number: WeightAveraging(update_every_n_steps=number),
+PATIENT: dict[str, Callable[[int], train.Callback]] = {
+    "starting": lambda number: train.WeightAveraging(update_starting_at_step=number),
+    "every": lambda number: train.WeightAveraging(update_every_n_steps=number),
 }
 
 
@@ -261,13 +251,13 @@ def test_callback_that_a_run_is_too_short_for_warns(
 
 
 def test_eval_loss_requires_loss_output() -> None:
-    model = Model(ConstantLoss(), eval_network=ConstantLoss(), metrics={"loss"})
+    model = train.Model(ConstantLoss(), eval_network=ConstantLoss(), metrics={"loss"})
     with pytest.raises(ValueError, match="but got 'eval_loss'"):
-        model.fit(1, Batches(1), Batches(1), callbacks=EarlyStopping())
+        model.fit(1, Batches(1), Batches(1), callbacks=train.EarlyStopping())
 
 
 def test_early_stop_finishes_training() -> None:
     context = run_context(cur_epoch_num=1, metrics={"value": math.nan})
-    EarlyStopping("value", patience=1, mode="max").on_train_epoch_end(context)
+    train.EarlyStopping("value", patience=1, mode="max").on_train_epoch_end(context)
     assert context.get_stop_requested()
     assert not context.is_interrupted()

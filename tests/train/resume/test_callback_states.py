@@ -11,25 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, nn
+from minispore import Tensor, nn, train
 from minispore.tensorpack import JSONLWriter, JSONWriter, MaxSaver, MinSaver, ModelSaver
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    CheckpointConfig,
-    CSVLogger,
-    EarlyStopping,
-    History,
-    LambdaCallback,
-    LearningRateScheduler,
-    Model,
-    ModelCheckpoint,
-    ReduceLROnPlateau,
-    RunContext,
-    TerminateOnNaN,
-    load_checkpoint,
-)
 from minispore.train.metrics import Loss
 from minispore.train.protocol.outputs import is_finite
 from tests.helpers.resumable_training import (
@@ -44,47 +27,47 @@ from tests.helpers.stub_models import Rows, make
 from tests.properties.test_exact_resume import newest, savers
 
 
-class Print(Callback):
+class Print(train.Callback):
     """Print what other callbacks have recorded and decided."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: train.History) -> None:
         self.history = history
 
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
+    def on_train_epoch_end(self, run_context: train.RunContext) -> None:
         params = run_context.original_args()
         assert params.optimizer is not None
         print(self.history.epoch, self.history.history, params.optimizer.get_lr())
 
-    def on_train_end(self, run_context: RunContext) -> None:
+    def on_train_end(self, run_context: train.RunContext) -> None:
         print("end", run_context.original_args().cur_step_num)
 
 
-def history(folder: Path) -> list[Callback]:
-    recorded = History()
+def history(folder: Path) -> list[train.Callback]:
+    recorded = train.History()
     return [recorded, Print(recorded)]
 
 
-def plateau(folder: Path) -> list[Callback]:
-    return [ReduceLROnPlateau("accuracy", 0.5, patience=0, verbose=True, cooldown=1)]
+def plateau(folder: Path) -> list[train.Callback]:
+    return [train.ReduceLROnPlateau("accuracy", 0.5, patience=0, verbose=True, cooldown=1)]
 
 
-def early(folder: Path) -> list[Callback]:
-    return [EarlyStopping("accuracy", patience=1, verbose=True, restore_best_weights=True)]
+def early(folder: Path) -> list[train.Callback]:
+    return [train.EarlyStopping("accuracy", patience=1, verbose=True, restore_best_weights=True)]
 
 
-def early_by_loss(folder: Path) -> list[Callback]:
-    return [EarlyStopping("loss", min_delta=0.5, patience=2)]
+def early_by_loss(folder: Path) -> list[train.Callback]:
+    return [train.EarlyStopping("loss", min_delta=0.5, patience=2)]
 
 
-def scheduled(folder: Path) -> list[Callback]:
-    return [LearningRateScheduler(lambda rate, step: rate * 0.5 if step % 4 == 0 else rate)]
+def scheduled(folder: Path) -> list[train.Callback]:
+    return [train.LearningRateScheduler(lambda rate, step: rate * 0.5 if step % 4 == 0 else rate)]
 
 
-def best(folder: Path) -> list[Callback]:
-    return [BestCheckpoint("accuracy", top_k=2, directory=folder)]
+def best(folder: Path) -> list[train.Callback]:
+    return [train.BestCheckpoint("accuracy", top_k=2, directory=folder)]
 
 
-CALLBACKS: Mapping[str, Callable[[Path], list[Callback]]] = {
+CALLBACKS: Mapping[str, Callable[[Path], list[train.Callback]]] = {
     make.__name__: make for make in (history, plateau, early, early_by_loss, scheduled, best)
 }
 
@@ -109,7 +92,7 @@ def test_resumed_training_equals_uninterrupted(
     folder = tmp_path_factory.mktemp("run")
     training = Training("shuffled", epochs=6, fault_first=first)
 
-    def callbacks(position: str) -> list[Callback]:
+    def callbacks(position: str) -> list[train.Callback]:
         (folder / position).mkdir(exist_ok=True)
         others = [callback for name in names for callback in CALLBACKS[name](folder / position)]
         saving = savers(folder / position / "state", [policy])
@@ -126,24 +109,24 @@ def test_resumed_training_equals_uninterrupted(
 
 
 # Each saver, given a folder and a name in it.
-SAVERS: Mapping[str, Callable[[Path, str], Callback]] = {
+SAVERS: Mapping[str, Callable[[Path, str], train.Callback]] = {
     "MinSaver": lambda folder, name: MinSaver("score", filename=name, checkpoint_dir=folder),
     "MaxSaver": lambda folder, name: MaxSaver("score", name, folder),
     "ModelSaver": lambda folder, name: ModelSaver(1, checkpoint_dir=folder / name),
-    "BestCheckpoint": lambda folder, name: BestCheckpoint("score", "min", 1, name, folder),
-    "BestCheckpoint safetensors": lambda folder, name: BestCheckpoint(
+    "BestCheckpoint": lambda folder, name: train.BestCheckpoint("score", "min", 1, name, folder),
+    "BestCheckpoint safetensors": lambda folder, name: train.BestCheckpoint(
         "score", "max", 2, name, folder, "safetensors"
     ),
-    "ModelCheckpoint": lambda folder, name: ModelCheckpoint(
-        name, folder, CheckpointConfig(2, keep_checkpoint_max=1)
+    "ModelCheckpoint": lambda folder, name: train.ModelCheckpoint(
+        name, folder, train.CheckpointConfig(2, keep_checkpoint_max=1)
     ),
-    "ModelCheckpoint of a function": lambda folder, name: ModelCheckpoint(
-        lambda params: name, folder, CheckpointConfig(2)
+    "ModelCheckpoint of a function": lambda folder, name: train.ModelCheckpoint(
+        lambda params: name, folder, train.CheckpointConfig(2)
     ),
-    "EarlyStopping": lambda folder, name: EarlyStopping(
+    "EarlyStopping": lambda folder, name: train.EarlyStopping(
         "score", patience=9, mode="min", restore_best_weights=True
     ),
-    "CSVLogger": lambda folder, name: CSVLogger(folder / name, 1),
+    "CSVLogger": lambda folder, name: train.CSVLogger(folder / name, 1),
     "JSONWriter": lambda folder, name: JSONWriter(folder / name),
     "JSONLWriter": lambda folder, name: JSONLWriter(folder / name),
 }
@@ -167,7 +150,7 @@ def test_resumed_savers_keep_what_they_had(
 ) -> None:
     """Under each name, and wherever the run was interrupted."""
 
-    def score(run_context: RunContext) -> None:
+    def score(run_context: train.RunContext) -> None:
         params = run_context.original_args()
         if params.metrics:
             params.metrics["score"] = params.eval_results["score"] = scores[
@@ -177,14 +160,14 @@ def test_resumed_savers_keep_what_they_had(
     def run(folder: Path, fault: Fault) -> bytes:
         net = nn.Dense(4, 3, "zeros", "zeros")
         optimizer = nn.SGD(net.trainable_params(), 0.1)
-        model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"score": Loss()})
+        model = train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"score": Loss()})
         (folder / "files").mkdir(exist_ok=True)
         if name in IN_FOLDERS:
             (folder / "files" / file).mkdir(exist_ok=True)
         callbacks = [
-            LambdaCallback(on_eval_end=score),
+            train.LambdaCallback(on_eval_end=score),
             SAVERS[name](folder / "files", file),
-            BackupAndRestore(folder / "state"),
+            train.BackupAndRestore(folder / "state"),
         ]
         callbacks.insert(0 if first else 3, fault)
         with suppress(SimulatedKill):
@@ -205,19 +188,23 @@ def test_resumed_savers_keep_what_they_had(
         assert files[1] == files[0]
 
 
-FINITE_SAVERS: Mapping[str, Callable[[Path], Callback]] = {
-    "ModelCheckpoint": lambda folder: ModelCheckpoint(
-        "m", folder, CheckpointConfig(1, keep_checkpoint_max=1)
+FINITE_SAVERS: Mapping[str, Callable[[Path], train.Callback]] = {
+    "ModelCheckpoint": lambda folder: train.ModelCheckpoint(
+        "m", folder, train.CheckpointConfig(1, keep_checkpoint_max=1)
     ),
-    "ModelCheckpoint with a state": lambda folder: ModelCheckpoint(
-        "m", folder, CheckpointConfig(2, keep_checkpoint_max=1, append_info=["training_state"])
+    "ModelCheckpoint with a state": lambda folder: train.ModelCheckpoint(
+        "m",
+        folder,
+        train.CheckpointConfig(2, keep_checkpoint_max=1, append_info=["training_state"]),
     ),
-    "ModelCheckpoint by time": lambda folder: ModelCheckpoint(
-        "m", folder, CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=9)
+    "ModelCheckpoint by time": lambda folder: train.ModelCheckpoint(
+        "m",
+        folder,
+        train.CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=9),
     ),
-    "ModelCheckpoint of a name": lambda folder: ModelCheckpoint(lambda params: "m", folder),
-    "BackupAndRestore": lambda folder: BackupAndRestore(folder, delete_checkpoint=False),
-    "BestCheckpoint": lambda folder: BestCheckpoint("constant", "max", 2, "m", folder),
+    "ModelCheckpoint of a name": lambda folder: train.ModelCheckpoint(lambda params: "m", folder),
+    "BackupAndRestore": lambda folder: train.BackupAndRestore(folder, delete_checkpoint=False),
+    "BestCheckpoint": lambda folder: train.BestCheckpoint("constant", "max", 2, "m", folder),
     "ModelSaver": lambda folder: ModelSaver(1, checkpoint_dir=folder),
     "MaxSaver": lambda folder: MaxSaver("constant", checkpoint_dir=folder),
 }
@@ -233,13 +220,13 @@ def test_weights_that_are_not_finite_replace_no_file(
 ) -> None:
     """The files of the last finite weights stay."""
 
-    def spoil(run_context: RunContext) -> None:
+    def spoil(run_context: train.RunContext) -> None:
         params = run_context.original_args()
         if params.cur_step_num == bad:
             weight = params.network.parameters_dict()["weight"]
             weight.set_data(Tensor(np.full(weight.shape, value, np.float32)))
 
-    def constant(run_context: RunContext) -> None:
+    def constant(run_context: train.RunContext) -> None:
         params = run_context.original_args()
         if params.metrics:
             params.metrics["constant"] = params.eval_results["constant"] = params.cur_epoch_num
@@ -248,10 +235,13 @@ def test_weights_that_are_not_finite_replace_no_file(
         warnings.simplefilter("ignore")
         model = make({"acc", "loss"})
         model._metrics["constant"] = Loss()
-        callbacks = [FINITE_SAVERS[name](Path(folder)), *([TerminateOnNaN()] * terminates)]
-        events = [LambdaCallback(on_train_step_end=spoil), LambdaCallback(on_eval_end=constant)]
+        callbacks = [FINITE_SAVERS[name](Path(folder)), *([train.TerminateOnNaN()] * terminates)]
+        events = [
+            train.LambdaCallback(on_train_step_end=spoil),
+            train.LambdaCallback(on_eval_end=constant),
+        ]
         model.fit(4, Rows(8), Rows(8), callbacks=[*events, *callbacks[:: 1 if first else -1]])
-        files = [load_checkpoint(path)["weight"] for path in Path(folder).glob("*.ckpt")]
+        files = [train.load_checkpoint(path)["weight"] for path in Path(folder).glob("*.ckpt")]
     assert all(isinstance(weight, Tensor) and is_finite(weight) for weight in files)
     assert bool(files) == (bad > (1 if name in EACH_STEP else 2))
 

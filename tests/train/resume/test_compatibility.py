@@ -11,19 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Parameter, Tensor, nn
+from minispore import Parameter, Tensor, nn, train
 from minispore.common.seed import get_rng_state
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import (
-    Callback,
-    CheckpointConfig,
-    LambdaCallback,
-    LossMonitor,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-    save_checkpoint,
-)
 from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume import TrainingState, read_training_checkpoint
 from tests.helpers.stub_models import Rows
@@ -37,16 +27,16 @@ def random_state() -> str:
     return TrainingState.of(get_rng_state()).text
 
 
-class Counter(Callback):
+class Counter(train.Callback):
     def __init__(self, refuse: bool = False) -> None:
         self.count = 0
         self.refuse = refuse
         self.random_state = ""
 
-    def on_train_begin(self, run_context: RunContext) -> None:
+    def on_train_begin(self, run_context: train.RunContext) -> None:
         self.random_state = random_state()
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
         self.count += 1
 
     def state_dict(self) -> dict[str, object]:
@@ -63,30 +53,34 @@ def data(rows: int = 10, batch: int = 4) -> DatasetLike:
     return NumpySlicesDataset({"x": X[:rows], "y": Y[:rows]}).batch(batch)
 
 
-def model(width: int = 3, name: str = "", momentum: float = 0.9) -> Model:
+def model(width: int = 3, name: str = "", momentum: float = 0.9) -> train.Model:
     net = nn.Dense(4, width)
     if name:
         net.weight.name = name
     optimizer = nn.SGD(net.trainable_params(), 0.1, momentum=momentum)
-    return Model(net, nn.CrossEntropyLoss(), optimizer)
+    return train.Model(net, nn.CrossEntropyLoss(), optimizer)
 
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    saver = ModelCheckpoint("m", tmp_path, CheckpointConfig(2, append_info=["training_state"]))
-    model().train(2, data(), [LossMonitor(0), Counter(), saver])
+    saver = train.ModelCheckpoint(
+        "m", tmp_path, train.CheckpointConfig(2, append_info=["training_state"])
+    )
+    model().train(2, data(), [train.LossMonitor(0), Counter(), saver])
     return tmp_path / "m-2_1.ckpt"
 
 
-def savers(folder: Path) -> ModelCheckpoint:
-    return ModelCheckpoint("m", folder, CheckpointConfig(2, append_info=["training_state"]))
+def savers(folder: Path) -> train.ModelCheckpoint:
+    return train.ModelCheckpoint(
+        "m", folder, train.CheckpointConfig(2, append_info=["training_state"])
+    )
 
 
-Callbacks = Callable[[Path], Sequence[Callback]]
+Callbacks = Callable[[Path], Sequence[train.Callback]]
 
 
-def same(path: Path) -> list[Callback]:
-    return [LossMonitor(0), Counter(), savers(path)]
+def same(path: Path) -> list[train.Callback]:
+    return [train.LossMonitor(0), Counter(), savers(path)]
 
 
 NOT_THIS = "is not one of this training:"
@@ -125,27 +119,27 @@ def store(rows: int) -> str:
         (f"{NOT_THIS} its epochs had 3 steps, and now have 5.", model, lambda: data(batch=2),
          same, (2, 0)),
         (f"{NOT_THIS} {WERE} LossMonitor, Counter.", model, data,
-         lambda _: [LossMonitor(0), Counter()], (2, 0)),
+         lambda _: [train.LossMonitor(0), Counter()], (2, 0)),
         (f"{NOT_THIS} {WERE} Counter, ModelCheckpoint.", model, data,
-         lambda path: [LambdaCallback(), Counter(), savers(path)], (2, 0)),
+         lambda path: [train.LambdaCallback(), Counter(), savers(path)], (2, 0)),
         (f"{NOT_THIS} {WERE} LossMonitor, Counter, ModelCheckpoint, LossMonitor.", model, data,
-         lambda path: [*same(path), LossMonitor(0)], (2, 0)),
-        (f"{NOT_THIS} {WERE} none.", model, data, lambda _: [LambdaCallback()], (2, 0)),
+         lambda path: [*same(path), train.LossMonitor(0)], (2, 0)),
+        (f"{NOT_THIS} {WERE} none.", model, data, lambda _: [train.LambdaCallback()], (2, 0)),
         (f"{NOT_THIS} its 'initial_epoch' was 0, and is now 1.", model, data, same, (2, 1)),
         (f"{NOT_THIS} it was saved in epoch 2, and 'epoch' is now 1.", model, data, same, (1, 0)),
         (f"{DIFFERS}train_dataset.1: {store(10)} when saved, {store(9)} now.",
          model, lambda: data(9), same, (2, 0)),
         ("does not fit the callback '1 Counter': no 'count' today", model, data,
-         lambda path: [LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
+         lambda path: [train.LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
         (f"does not fit the callback '2 ModelCheckpoint': {PREFIX}", model, data,
-         lambda path: [LossMonitor(0), Counter(), ModelCheckpoint("k", path)], (2, 0)),
+         lambda path: [train.LossMonitor(0), Counter(), train.ModelCheckpoint("k", path)], (2, 0)),
     ],
 )  # fmt: skip
 def test_checkpoint_of_other_training_raises(
     checkpoint: Path,
     tmp_path: Path,
     message: str,
-    net: Callable[[], Model],
+    net: Callable[[], train.Model],
     dataset: Callable[[], DatasetLike],
     callbacks: Callbacks,
     epochs: tuple[int, int],
@@ -186,7 +180,7 @@ def test_dataset_with_other_operations_raises(checkpoint: Path) -> None:
 
 def test_files_without_training_state_raise(tmp_path: Path, checkpoint: Path) -> None:
     plain = tmp_path / "plain.ckpt"
-    save_checkpoint(nn.Dense(4, 3), plain)
+    train.save_checkpoint(nn.Dense(4, 3), plain)
     with pytest.raises(ValueError, match="^The checkpoint file") as raised:
         model().train(2, data(), same(tmp_path), resume=plain)
     assert str(raised.value) == (
@@ -213,17 +207,17 @@ def test_files_without_training_state_raise(tmp_path: Path, checkpoint: Path) ->
 class Marked(Counter):
     """A callback whose state is a number that does not change."""
 
-    def on_train_step_end(self, run_context: RunContext) -> None: ...
+    def on_train_step_end(self, run_context: train.RunContext) -> None: ...
 
 
-KINDS_OF_CALLBACKS: list[Callable[[], Callback]] = [Marked, Counter, LambdaCallback]
+KINDS_OF_CALLBACKS: list[Callable[[], train.Callback]] = [Marked, Counter, train.LambdaCallback]
 
 
 @given(st.lists(st.sampled_from(KINDS_OF_CALLBACKS), max_size=4), st.booleans())
 @example([Marked, Marked], False)
-@example([LambdaCallback, Marked, Counter, Marked], True)
+@example([train.LambdaCallback, Marked, Counter, Marked], True)
 def test_each_callback_loads_its_own_state(
-    kinds: list[Callable[[], Callback]], without_others: bool
+    kinds: list[Callable[[], train.Callback]], without_others: bool
 ) -> None:
     """Those of one class in their order; callbacks without a state may come and go."""
     with TemporaryDirectory() as folder:
@@ -232,7 +226,7 @@ def test_each_callback_loads_its_own_state(
             if isinstance(callback, Counter):
                 callback.count = 10 * i
         model().train(1, data(), [*before, savers(Path(folder))])
-        chosen = [kind for kind in kinds if kind is not LambdaCallback or not without_others]
+        chosen = [kind for kind in kinds if kind is not train.LambdaCallback or not without_others]
         after = [kind() for kind in chosen]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -252,10 +246,10 @@ def test_each_callback_loads_its_own_state(
 def test_only_chief_compares_settings(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RunContext, "is_chief", False)
+    monkeypatch.setattr(train.RunContext, "is_chief", False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        others = [*same(tmp_path / "other"), LambdaCallback()]
+        others = [*same(tmp_path / "other"), train.LambdaCallback()]
         model(momentum=0.5).train(2, data(), others, resume=checkpoint)
 
 
@@ -267,7 +261,7 @@ def changed(checkpoint: Path, change: str) -> Path:
     exec(change, {"values": values, "parameters": parameters, **names})
     path = checkpoint.with_name("changed.ckpt")
     listed = [{"name": name, "data": x} for name, x in parameters.items()]
-    save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
+    train.save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
     return path
 
 
@@ -363,7 +357,7 @@ def test_shorter_custom_dataset_raises(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("half", ["state_dict", "load_state_dict"])
 def test_callback_with_half_of_state_methods_raises(tmp_path: Path, half: str) -> None:
-    kind = type("Half", (Callback,), {half: lambda *_: {}})
+    kind = type("Half", (train.Callback,), {half: lambda *_: {}})
     with pytest.raises(TypeError, match="^The callback") as raised:
         model().train(1, data(), [kind(), savers(tmp_path)])
     assert str(raised.value) == (

@@ -5,7 +5,6 @@ import io
 import mmap
 import os
 import re
-import subprocess
 import sys
 import threading
 import warnings
@@ -33,6 +32,7 @@ from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.fingerprint import differences, fingerprint
 from minispore.utils.checks import is_dict, is_list
 from tests.helpers import optimizer_cases
+from tests.helpers.processes import run_python
 from tests.helpers.public_calls import calls
 from tests.nn.test_invalid_inputs import LAYERS, LOSSES
 from tests.train import scripts
@@ -198,32 +198,6 @@ def test_order_of_sets_is_not_compared(numbers: set[int]) -> None:
     assert one == other != fingerprint(value=contains)
 
 
-@given(st.integers(), st.integers())
-@example(1, 2)
-def test_what_a_function_reads_is_compared(one: int, other: int) -> None:
-    def with_keyword(value: int) -> Callable[[], int]:
-        def read(*, keyword: int = value) -> int:
-            return keyword
-
-        return read
-
-    def with_default(value: int) -> Callable[[], int]:
-        def read(default: int = value) -> int:
-            return default
-
-        return read
-
-    def with_closure(value: int) -> Callable[[], int]:
-        def read() -> int:
-            return value
-
-        return read
-
-    for make in (with_keyword, with_default, with_closure):
-        prints = [fingerprint(value=make(value)) for value in (one, other)]
-        assert (prints[0] == prints[1]) == (one == other)
-
-
 class Restored:
     """An object whose attributes a resume restores."""
 
@@ -284,16 +258,9 @@ def test_setting_in_any_place_is_compared(place: str, pytestconfig: pytest.Confi
 
 @pytest.mark.full
 def test_programs_have_the_same_fingerprints_in_other_processes() -> None:
-    command = [sys.executable, settings_grid.__file__, str(STEP)]
+    file = settings_grid.__file__
     outputs = [
-        subprocess.run(
-            command,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            encoding="utf-8",
-        ).stdout
-        for seed in ("1", "2")
+        run_python(file, STEP, environment={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")
     ]
     assert outputs[0] == outputs[1]
     assert outputs[0].count("\n") > 6 * len(settings_grid.PLACES)
@@ -506,31 +473,7 @@ def test_each_numeric_argument_of_cells_is_compared() -> None:
 
 
 # Arguments of transforms, and others for them.
-TRANSFORMS = """
-vision.Affine(1, (0, 0), 1, 0): 2, (0, 0), 1, 0 | 1, (0.1, 0), 1, 0 | 1, (0, 0), 2, 0
-vision.CenterCrop(2): 3
-vision.Crop((0, 0), 2): (0, 1), 2 | (0, 0), 3
-vision.Normalize([0.5], [0.5], True): [0.4], [0.5], True | [0.5], [0.4], True | [0.5], [0.5], False
-vision.Pad(1, 0): 2, 0 | 1, 1
-vision.RandomCrop(2, 1, False): 3, 1, False | 2, 2, False | 2, 1, True
-vision.RandomHorizontalFlip(0.5): 0.4
-vision.RandomVerticalFlip(0.5): 0.4
-vision.RandomResizedCrop(2, (0.1, 1.0)): 3, (0.1, 1.0) | 2, (0.2, 1.0)
-vision.RandomRotation(10): 20 | 10, vision.Inter.BILINEAR
-vision.RandomAffine(10): 20 | 10, (0.1, 0.1)
-vision.RandomColor((0.1, 1.9)): (0.2, 1.9)
-vision.RandomColorAdjust(0.5, 0.5): 0.4, 0.5 | 0.5, 0.4
-vision.Rescale(0.5, 0.0): 0.4, 0.0 | 0.5, 0.1
-vision.Resize(2, vision.Inter.BILINEAR): 3, vision.Inter.BILINEAR | 2, vision.Inter.NEAREST
-vision.Rotate(10): 20 | 10, vision.Inter.BILINEAR | 10, vision.Inter.NEAREST, True
-vision.ToTensor(np.float32): np.float64
-vision.AdjustBrightness(0.5): 0.4
-vision.AdjustContrast(0.5): 0.4
-vision.AdjustHue(0.5): 0.4
-vision.AdjustSaturation(0.5): 0.4
-transforms.OneHot(3, 0.0): 4, 0.0 | 3, 0.1
-transforms.TypeCast(np.float32): np.float64
-""".strip().splitlines()
+TRANSFORMS = Path(__file__).with_name("transforms.txt").read_text("utf-8").splitlines()
 POSITIONS: list[Callable[[Callable[..., object]], object]] = [
     mapped,
     lambda f: mapped(transforms.Compose([vision.HWC2CHW(), f])),

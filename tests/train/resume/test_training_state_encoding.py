@@ -5,7 +5,6 @@
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
@@ -30,6 +29,7 @@ from minispore.train.resume import (
 )
 from minispore.train.resume.training_checkpoint import truncate_for_message
 from minispore.train.serialization import load_checkpoint, load_param_into_net
+from tests.helpers.processes import run
 from tests.helpers.resumable_training import Fault, Training
 
 arrays = hnp.arrays(
@@ -230,8 +230,7 @@ def test_mindspore_loads_training_checkpoint(tmp_path: Path) -> None:
     Training("noise in a buffer", "adam").run([saver], Fault())
     path = saver.latest_ckpt_file_name
     bias = read_training_checkpoint(path).parameters["3.bias"].asnumpy().tolist()
-    command = [str(PYTHON), "-c", LOAD, path]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    done = run(PYTHON, "-c", LOAD, path)
     assert done.stdout.splitlines()[-1] == '[] {"version": ' + str(bias)
 
 

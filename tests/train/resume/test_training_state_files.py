@@ -11,16 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from minispore import train
 from minispore.tensorpack import JSONLWriter, JSONWriter, MaxSaver, MinSaver, ModelSaver
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    CheckpointConfig,
-    EarlyStopping,
-    History,
-    ModelCheckpoint,
-)
 from tests.helpers.resumable_training import EVAL_EVENTS, TRAIN_EVENTS, Fault, Training, files_in
 
 
@@ -28,30 +20,32 @@ class Files:
     """Callbacks that save files in one folder, and the files that they list."""
 
     def __init__(self, folder: Path) -> None:
-        state = CheckpointConfig(2, keep_checkpoint_max=2, append_info=["training_state"])
+        state = train.CheckpointConfig(2, keep_checkpoint_max=2, append_info=["training_state"])
         self.best = [
-            BestCheckpoint("accuracy", top_k=2, directory=folder),
-            BestCheckpoint("loss", prefix="low", directory=folder),
+            train.BestCheckpoint("accuracy", top_k=2, directory=folder),
+            train.BestCheckpoint("loss", prefix="low", directory=folder),
         ]
         self.newest = [
-            ModelCheckpoint("plain", folder, CheckpointConfig(3, keep_checkpoint_max=2)),
-            ModelCheckpoint("state", folder, state),
+            train.ModelCheckpoint(
+                "plain", folder, train.CheckpointConfig(3, keep_checkpoint_max=2)
+            ),
+            train.ModelCheckpoint("state", folder, state),
         ]
-        self.history = History()
+        self.history = train.History()
         self.extremes = [
             MaxSaver("accuracy", checkpoint_dir=folder),
             MinSaver("eval_loss", checkpoint_dir=folder),
         ]
-        self.callbacks: list[Callback] = [
+        self.callbacks: list[train.Callback] = [
             *self.best,
             *self.newest,
             self.history,
-            EarlyStopping("loss", patience=2),
+            train.EarlyStopping("loss", patience=2),
             *self.extremes,
             ModelSaver(2, checkpoint_dir=folder),
             JSONWriter(folder),
             JSONLWriter(folder),
-            BackupAndRestore(folder / "backup"),
+            train.BackupAndRestore(folder / "backup"),
         ]
         self.backup = folder / "backup" / "backup.ckpt"
 

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore.train.summary.landscape import (
-    Parameters,
-    Plane,
-    axis,
-    evaluate_grid,
-    pca_plane,
-    random_plane,
-    ravel,
-    unravel,
-)
+from minispore.train.summary import landscape
 
 Floats = NDArray[np.float64]
 
@@ -34,10 +25,10 @@ PARAMETERS = st.lists(
 
 
 @given(PARAMETERS)
-def test_ravel_and_unravel_round_trip(parameters: Parameters) -> None:
-    row = ravel(parameters)
+def test_ravel_and_unravel_round_trip(parameters: landscape.Parameters) -> None:
+    row = landscape.ravel(parameters)
     assert row.dtype.name == "float64"
-    result = unravel(row, parameters)
+    result = landscape.unravel(row, parameters)
     assert result.keys() == parameters.keys()
     for name, array in parameters.items():
         assert result[name].dtype == array.dtype
@@ -50,14 +41,14 @@ def test_ravel_and_unravel_round_trip(parameters: Parameters) -> None:
     st.floats(-10, 10),
 )
 def test_point_of_plane_has_its_coordinates(rows: Floats, x: float, y: float) -> None:
-    plane = Plane(*rows)
+    plane = landscape.Plane(*rows)
     np.testing.assert_allclose(plane.at(x, y), [a + x * b + y * c for a, b, c in rows.T], atol=1e-9)
 
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(3, 6), st.integers(2, 8)), elements=SMALL))
 def test_pca_plane_minimizes_distance_to_trajectory(points: Floats) -> None:
     """It ends at the origin."""
-    plane, x, y = pca_plane(list(points))
+    plane, x, y = landscape.pca_plane(list(points))
     np.testing.assert_allclose(plane.first @ plane.first, 1)
     np.testing.assert_allclose(plane.first @ plane.second, 0, atol=1e-9)
     assert min(x[0], y[0]) >= -1e-9
@@ -74,18 +65,20 @@ def test_pca_plane_minimizes_distance_to_trajectory(points: Floats) -> None:
 def test_pca_plane_memory_is_linear() -> None:
     points = np.random.default_rng(0).standard_normal((4, 2_000))
     tracemalloc.start()
-    pca_plane(list(points))
+    landscape.pca_plane(list(points))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20 * points.nbytes
 
 
 @given(PARAMETERS, st.integers(0, 100))
-def test_random_direction_has_filter_norms(parameters: Parameters, seed: int) -> None:
-    plane = random_plane(parameters, np.random.default_rng(seed))
+def test_random_direction_has_filter_norms(parameters: landscape.Parameters, seed: int) -> None:
+    plane = landscape.random_plane(parameters, np.random.default_rng(seed))
     random = np.random.default_rng(seed)
     for direction in (plane.first, plane.second):
-        result = unravel(direction, {name: a.astype(np.float64) for name, a in parameters.items()})
+        result = landscape.unravel(
+            direction, {name: a.astype(np.float64) for name, a in parameters.items()}
+        )
         for name, array in parameters.items():
             drawn = random.standard_normal(array.shape)
             if array.ndim == 1:
@@ -99,7 +92,7 @@ def test_random_direction_has_filter_norms(parameters: Parameters, seed: int) ->
 
 @given(hnp.arrays(np.float64, st.integers(1, 5), elements=SMALL), st.integers(2, 9))
 def test_axis_margin_is_a_fifth(trajectory: Floats, size: int) -> None:
-    result = axis(trajectory, size)
+    result = landscape.axis(trajectory, size)
     margin = 0.2 * (trajectory.max() - trajectory.min()) or 1.0
     assert len(result) == size
     np.testing.assert_allclose(
@@ -110,9 +103,11 @@ def test_axis_margin_is_a_fifth(trajectory: Floats, size: int) -> None:
 
 @given(st.lists(SMALL, min_size=1, max_size=3), st.lists(SMALL, min_size=1, max_size=3))
 def test_grid_values_match_rows_and_columns(xs: list[float], ys: list[float]) -> None:
-    plane = Plane(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    plane = landscape.Plane(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     with redirect_stdout(StringIO()) as screen:
-        z = evaluate_grid(plane, np.array(xs), np.array(ys), lambda at: float(at @ [1000.0, 1.0]))
+        z = landscape.evaluate_grid(
+            plane, np.array(xs), np.array(ys), lambda at: float(at @ [1000.0, 1.0])
+        )
     assert z.tolist() == [[1000 * x + y for x in xs] for y in ys]
     assert screen.getvalue().splitlines() == [
         line
