@@ -237,7 +237,8 @@ LESSON = Lesson(
                      "list(values)", "values"),
                     ("History.load_state_dict",
                      "History appends to the lists of the state that it loaded",
-                     "list(values)", "values"),
+                     "super().load_state_dict(state)",
+                     'super().load_state_dict(state); self.history = state["history"]'),
                 )
             ),
             *(
