@@ -1,4 +1,4 @@
-"""Tensors, parameters, initializers, data types, the random seed and the context.
+"""The context, and MindSpore's import paths of tensors, parameters, initializers and the seed.
 
 Its modules import `engine` and `utils`.
 """

@@ -18,6 +18,8 @@ from itertools import count
 from types import MethodType
 from typing import TypeVar, cast
 
+import numpy as np
+
 from minispore.common.context import get_context
 from minispore.engine.array import device_target, is_ndarray
 from minispore.engine.array.capture_hooks import current_hooks
@@ -275,11 +277,11 @@ def _key(
     if type(value) is Tensor and value._node is None and is_ndarray(data := value._data):
         same = 0
         for other in inputs:
-            if other._data is data:
-                if other is not value:
-                    # The step may ask for the identity of a tensor, and of its memory.
-                    raise PlanError("two of its tensors share memory")
+            if other is value:
                 break
+            if np.may_share_memory(other._data, data):
+                # A write to one is a write to the other, and numpy computes `x @ x.T` differently.
+                raise PlanError("two of its tensors share memory")
             same += 1
         inputs.append(value)
         if not data.flags.aligned:

@@ -1022,12 +1022,17 @@ def test_reason_is_given(scenario: Callable[[Decorator], object]) -> None:
 # Steps for which a plan does not hold, while it holds for the next one: the function, the arguments
 # for which it holds, and those for which it does not.
 WEIGHT = Parameter(X.copy(), name="weight")
+# A matrix of which numpy computes the product with its own transpose by another routine.
+WIDE = Tensor(np.random.default_rng(0).normal(size=(5, 300)).astype(np.float32))
 EXCEPTIONS: dict[str, tuple[Function, tuple[Tensor, ...], tuple[Tensor, ...]]] = {
     "a decision on its inputs": (
         lambda x, labels: ops.cross_entropy(x, labels), (X, LABELS), (X, Tensor([0, 3]))
     ),
     "shares memory with a parameter": (
         lambda x: x * WEIGHT, (X,), (Tensor.from_numpy(WEIGHT.asnumpy()),)
+    ),
+    "two of its tensors share memory": (
+        lambda x, y: x @ y.T, (WIDE, WIDE.copy()), (WIDE, Tensor.from_numpy(WIDE.asnumpy()[:]))
     ),
     "it raises an error": (lambda x, i: x[i], (X, LABELS // 2), (X, LABELS)),
 }  # fmt: skip
