@@ -232,7 +232,7 @@ class NullCallback(Callback):
 
     def __init__(self, original: Callback) -> None:
         self._stands_for: str = type(original).__qualname__
-        self.chief_only = original.chief_only
+        self.chief_only: bool = original.chief_only
 
     def save_training_state(
         self, run_context: RunContext, state: TrainingState, reason: SaveReason

@@ -42,7 +42,7 @@ class History(Callback, StatefulMixin):
 
     _epochs = StateField(list[int], key="epoch")
     # Any: a metric returns a number, an array, or what its author wants.
-    history = StateField(dict[str, list[Any]])
+    history: StateField[dict[str, list[Any]]] = StateField(dict[str, list[Any]])
 
     def __init__(self) -> None:
         super().__init__()

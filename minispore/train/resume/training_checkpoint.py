@@ -16,20 +16,24 @@ _MAX_MESSAGE: Final = 5000  # characters
 class TrainingValues(StatefulMixin):
     """The values of a training state, as `Boundary` saves them."""
 
-    initial_epoch = StateField(int)
-    batch_num = StateField(int)
-    epoch = StateField(int)
-    closed = StateField(bool)
-    step = StateField(int)
-    finished = StateField(bool)
-    net_outputs = StateField(list[object])
-    parameters = StateField(list[str])
-    callbacks = StateField(list[str])
-    states = StateField(dict[str, object])  # of each callback a dict, or None
-    savers = StateField(list[int])
-    data = StateField(dict[str, object])
-    random = StateField(dict[str, object])
-    fingerprint = StateField(dict[str, str])  # {} if an older version has saved none
+    initial_epoch: StateField[int] = StateField(int)
+    batch_num: StateField[int] = StateField(int)
+    epoch: StateField[int] = StateField(int)
+    closed: StateField[bool] = StateField(bool)
+    step: StateField[int] = StateField(int)
+    finished: StateField[bool] = StateField(bool)
+    net_outputs: StateField[list[object]] = StateField(list[object])
+    parameters: StateField[list[str]] = StateField(list[str])
+    callbacks: StateField[list[str]] = StateField(list[str])
+    states: StateField[dict[str, object]] = StateField(
+        dict[str, object]
+    )  # of each callback a dict, or None
+    savers: StateField[list[int]] = StateField(list[int])
+    data: StateField[dict[str, object]] = StateField(dict[str, object])
+    random: StateField[dict[str, object]] = StateField(dict[str, object])
+    fingerprint: StateField[dict[str, str]] = StateField(
+        dict[str, str]
+    )  # {} if an older version has saved none
 
 
 @dataclass(frozen=True)
