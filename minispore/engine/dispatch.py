@@ -120,7 +120,8 @@ def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
         is_constant: Whether no gradient flows into `view` from what is written to others.
     """
     a, b = view._data, x._data
-    if a is not b and root_of(a) is not root_of(b):
+    # Mostly the one is a view of the other; this is faster than to look for the roots.
+    if a is not b and getattr(a, "base", None) is not b and root_of(a) is not root_of(b):
         return
     if x._aliases is ALONE:
         x._aliases = {}, False

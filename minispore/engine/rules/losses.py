@@ -22,7 +22,7 @@ def cross_entropy(logits: A, index: Index, reduction: str) -> Unary[A]:
     xp = namespace(logits)
     shifted = logits - xp.stop_gradient(xp.max(logits, axis=-1, keepdims=True))
     exponentials = xp.exp(shifted)
-    rests = xp.squeeze(total_less_one(exponentials, -1), -1)
+    rests = total_less_one(exponentials, -1)[..., 0]
     losses = xp.log1p(rests) - shifted[index]
     count = prod(losses.shape) if reduction == "mean" else 1
 
