@@ -1,26 +1,15 @@
 """MindSpore's operations in the form of 1.x: an object is made first and then called."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from inspect import cleandoc, get_annotations
-from typing import Generic, ParamSpec, TypeVar, dataclass_transform
-
-from minispore.utils.checks import check_arguments
+from inspect import cleandoc
+from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass_transform()
 class Primitive:
-    """The base of MindSpore's 1.x operations.
-
-    A subclass declares its attributes, which its constructor checks against their annotations.
-    """
-
-    def __init_subclass__(cls) -> None:
-        if get_annotations(cls):
-            check_arguments(dataclass(repr=False, eq=False)(cls))
+    """The base of MindSpore's 1.x operations."""
 
     def __repr__(self) -> str:
         return f"Prim[{type(self).__name__}]"

@@ -5,6 +5,7 @@ attributes, then a class for each of the others.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -40,7 +41,7 @@ from minispore.ops._windows import WindowGeometry
 from minispore.ops.class_losses import Reduction
 from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import Int64Array
-from minispore.utils.checks import as_pair, check_int
+from minispore.utils.checks import as_pair, check_arguments, check_int
 
 __all__ = [
     "ACos", "Abs", "Acosh", "Add", "ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin",
@@ -160,6 +161,8 @@ class GeLU(Primitive):
         return elementwise.gelu(x, "tanh")
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class OneHot(Primitive):
     """The primitive of `one_hot`: the classes along a new axis.
 
@@ -181,6 +184,8 @@ class OneHot(Primitive):
         return indexing.one_hot(indices, depth, on_value, off_value, self.axis)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Gather(Primitive):
     """The primitive of `gather`: the slices along an axis that indices select.
 
@@ -202,6 +207,8 @@ class Gather(Primitive):
         return indexing.gather(input_params, input_indices, axis, self.batch_dims)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class StridedSlice(Primitive):
     """The primitive that returns a part of a tensor: `x[begin:end:stride]` along each axis.
 
@@ -260,6 +267,8 @@ class StridedSlice(Primitive):
         return slice(first, None if self.end_mask >> i & 1 else end, stride)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class BiasAdd(Primitive):
     """The primitive of `bias_add`: a number added to each channel.
 
@@ -281,6 +290,8 @@ class BiasAdd(Primitive):
         return linalg.bias_add(input_x, bias)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class _Product(Primitive):
     transpose_a: bool = False
     transpose_b: bool = False
@@ -341,6 +352,8 @@ class SigmoidCrossEntropyWithLogits(Primitive):
         return losses.binary_cross_entropy_with_logits(logits, label, reduction="none")
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class BinaryCrossEntropy(Primitive):
     """The primitive of `binary_cross_entropy`.
 
@@ -362,6 +375,8 @@ class BinaryCrossEntropy(Primitive):
         return losses.binary_cross_entropy(logits, labels, weight, self.reduction)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class KLDivLoss(Primitive):
     """The primitive of `kl_div`.
 
@@ -383,6 +398,8 @@ class KLDivLoss(Primitive):
         return losses.kl_div(logits, labels, self.reduction)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Concat(Primitive):
     """The primitive of `concat`: tensors joined along an axis.
 
@@ -404,6 +421,8 @@ class Concat(Primitive):
         return manipulation.concat(tensors, self.axis)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Split(Primitive):
     """The primitive of `split`: a tensor split along an axis into equally long parts.
 
@@ -437,6 +456,8 @@ class Split(Primitive):
         return manipulation.chunk(input_x, self.output_num, place)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Stack(Primitive):
     """The primitive of `stack`: tensors joined along a new axis.
 
@@ -458,6 +479,8 @@ class Stack(Primitive):
         return manipulation.stack(tensors, self.axis)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Unstack(Primitive):
     """The primitive of `unstack`: the slices along an axis, which they no longer have.
 
@@ -481,6 +504,8 @@ class Unstack(Primitive):
         return manipulation.unstack(input_x, self.axis)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Squeeze(Primitive):
     """The primitive of `squeeze`: a tensor without axes of length 1.
 
@@ -502,6 +527,8 @@ class Squeeze(Primitive):
         return manipulation.squeeze(input, None if self.axis == () else self.axis)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class BroadcastTo(Primitive):
     """The primitive of `broadcast_to`: a tensor broadcast to another shape.
 
@@ -523,10 +550,14 @@ class BroadcastTo(Primitive):
         return manipulation.broadcast_to(input, self.shape)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class _Reduction(Primitive):
     keep_dims: bool = False
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class ReduceSum(_Reduction):
     """The primitive of `sum`: the sum over axes, in the data type of the tensor.
 
@@ -627,6 +658,8 @@ class ReduceMin(_Reduction):
         return reduction.amin(x, axis, self.keep_dims)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Argmax(Primitive):
     """The primitive of `argmax`: the index of the first maximum along an axis.
 
@@ -670,6 +703,8 @@ class Argmin(Argmax):
         return cast_to(reduction.argmin(input_x, self.axis), dtypes.as_dtype(self.output_type))
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class ArgMaxWithValue(Primitive):
     """The primitive of `max`, which returns the index before the maximum.
 
@@ -715,6 +750,8 @@ class ArgMinWithValue(ArgMaxWithValue):
         return index, value
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class L2Normalize(Primitive):
     """The primitive that divides vectors along an axis by their lengths.
 
@@ -741,6 +778,8 @@ class L2Normalize(Primitive):
         return arithmetic.div(x, elementwise.sqrt(arithmetic.maximum(squares, self.epsilon)))
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Softmax(Primitive):
     """The primitive of `softmax` along an axis.
 
@@ -762,6 +801,8 @@ class Softmax(Primitive):
         return reduction.softmax(input, self.axis)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class LogSoftmax(Primitive):
     """The primitive of `log_softmax` along an axis.
 
@@ -821,6 +862,8 @@ class ReduceAny(_Reduction):
         return reduction.any(x, axis, self.keep_dims)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class Sort(Primitive):
     """The primitive of `sort`: the sorted elements along an axis and their indices.
 
@@ -844,6 +887,8 @@ class Sort(Primitive):
         return reduction.sort(x, self.axis, self.descending)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class TopK(Primitive):
     """The primitive of `topk` along the last axis.
 
@@ -865,6 +910,8 @@ class TopK(Primitive):
         return reduction.topk(input_x, k)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class _Pool(Primitive):
     kernel_size: pooling.Pair = 1
     strides: pooling.Pair = 1
@@ -933,6 +980,8 @@ class AvgPool(_Pool):
         return pooling.avg_pool(as_float(x, "x"), rows, columns, False, False, 0)
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class ResizeNearestNeighbor(Primitive):
     """Images of another size, whose pixels are the nearest ones.
 
@@ -970,6 +1019,8 @@ class ResizeNearestNeighbor(Primitive):
         return np.arange(new) * old // new
 
 
+@check_arguments
+@dataclass(repr=False, eq=False)
 class _Draw(Primitive):
     """Base class of the primitives that draw random numbers.
 
