@@ -15,7 +15,7 @@ from tests.strict_device.strict_backend import TransferCounter
 ON_THE_CPU = {
     "minispore.common.context.set_context",
     "minispore.graph.jit.jit",
-    "minispore.common.tensor.Tensor.from_numpy",
+    "minispore.ops.tensors.Tensor.from_numpy",
     "minispore.train.callback._flops_collector.FlopsUtilizationCollector",
     "minispore.train.protocol.outputs.is_on_device",
 }
