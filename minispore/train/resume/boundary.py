@@ -12,7 +12,7 @@ from minispore.ops.seed import get_rng_state, set_rng_state
 from minispore.train.protocol.callback import Callback, RunContext, SaveReason, StateSaver
 from minispore.train.protocol.dataset import EpochIterator, SupportsState
 from minispore.train.protocol.training_state import TrainingState, encode
-from minispore.train.resume.compatibility import check_compatible, class_name, restore_callbacks
+from minispore.train.resume.compatibility import check_compatible, class_names, restore_callbacks
 from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_checkpoint import (
     TrainingCheckpoint,
@@ -164,7 +164,7 @@ class ResumableBoundary:
 
     def _state(self, requested: Sequence[StateSaver]) -> TrainingState:
         params, interrupted = self._params, self._context.is_interrupted()
-        names = [class_name(callback) for callback in self._callbacks]
+        names = class_names(self._callbacks)
         indexes = {id(callback): i for i, callback in enumerate(self._callbacks)}
         values = TrainingValues()
         values.initial_epoch = params.initial_epoch

@@ -54,7 +54,7 @@ def check_compatible(
     notices = [differing] if changes else []
     if not saved:
         notices = ["its settings are not known, since an older version has saved it"]
-    before, now = values.callbacks, _class_names(callbacks)
+    before, now = values.callbacks, class_names(callbacks)
     if before != now:
         notices.append(f"its callbacks were {_join(before)}, and are now {_join(now)}")
     for notice in notices if context.is_chief else ():
@@ -112,7 +112,8 @@ def class_name(callback: Callback) -> str:
     return name
 
 
-def _class_names(callbacks: Iterable[Callback]) -> list[str]:
+def class_names(callbacks: Iterable[Callback]) -> list[str]:
+    """Return `class_name` of each callback."""
     return [class_name(callback) for callback in callbacks]
 
 
@@ -132,7 +133,7 @@ def _problems(
         yield "these parameters differ:\n    " + "\n    ".join(mismatches)
     # The keys begin with a number: "0 LossMonitor".
     before = [name.partition(" ")[2] for name, state in values.states.items() if state is not None]
-    now = _class_names(callback for callback in callbacks if isinstance(callback, SupportsState))
+    now = class_names(callback for callback in callbacks if isinstance(callback, SupportsState))
     if before != now:
         yield f"its callbacks with a state were {_join(before)}, and are now {_join(now)}"
     if values.batch_num != params.batch_num:
