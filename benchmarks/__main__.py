@@ -1,19 +1,16 @@
 """Measure, print the table of results, and write it to README.md in this folder."""
 
 import argparse
-import os
-import platform
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks._machine import description, prepare
 from benchmarks._timing import Row, table, write_table
 
 TOPICS = (
     "tutorial",
     "epoch",
-    "lenet",
     "graph_mode",
     "summaries",
     "operation",
@@ -33,22 +30,16 @@ def main() -> None:
     parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], help="all by default")
     parser.add_argument("--write", action="store_true", help=f"write the rows to {PAGE.name}")
     options = parser.parse_args()
+    prepare()
     rows: list[Row] = []
     for topic in options.topics or TOPICS:
         print(f"measuring: {topic}", file=sys.stderr)
         rows += import_module(f"benchmarks.{topic}").rows()
-    text = f"{table(rows)}\n\n{_machine()}\n"
+    text = f"{table(rows)}\n\n{description()}\n"
     print(text)
     if options.write:
         # The rows of other topics stay.
         write_table(PAGE, "table", text, keeps=bool(options.topics))
-
-
-def _machine() -> str:
-    return (
-        f"Python {platform.python_version()}, numpy {version('numpy')}, "
-        f"{os.cpu_count()} cores, {platform.machine()}."
-    )
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ def compare(
     *,
     turns: int,
     unit: Unit = "s",
+    clock: Callable[[], float] = perf_counter,
 ) -> list[Row]:
     """Run minispore and the baselines alternately, and compare their measurements.
 
@@ -73,6 +74,8 @@ def compare(
         others: The baselines.
         turns: The number of runs of each, after one that is not measured.
         unit: The unit of the measurements.
+        clock: What is read before and after a run that returns no measurement: `process_time` if
+            all of its work is done in this process.
 
     Returns:
         A row for each baseline.
@@ -83,7 +86,7 @@ def compare(
     times: list[list[float]] = [[] for _ in runs]
     for _ in range(turns):
         for run, taken in zip(runs, times, strict=True):
-            taken.append(_timed(run))
+            taken.append(_timed(run, clock))
     return [
         make_row(work, times[0], other.name, theirs, other.target, unit=unit)
         for other, theirs in zip(others, times[1:], strict=True)
@@ -105,11 +108,11 @@ def make_row(
     return Row(work, name, median(ours), unit, middle, low, high, target)
 
 
-def _timed(run: Callable[[], float | None]) -> float:
+def _timed(run: Callable[[], float | None], clock: Callable[[], float]) -> float:
     sleep(PAUSE)
-    start = perf_counter()
+    start = clock()
     measured = run()
-    return perf_counter() - start if measured is None else measured
+    return clock() - start if measured is None else measured
 
 
 def table(rows: Sequence[Row]) -> str:

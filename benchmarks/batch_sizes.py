@@ -4,7 +4,6 @@ Each system makes the steps of the tutorial's network, with one and with two thr
 """
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from time import perf_counter
 
 import minispore as ms
 from benchmarks._figures import svg_figure
+from benchmarks._machine import environment
 from benchmarks.graph_mode import network, others, training_step
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "batch-sizes.svg"
@@ -27,11 +27,9 @@ def main() -> None:
     results = dict[int, dict[str, list[float]]]()
     for threads in (1, 2):
         program = f"import benchmarks.batch_sizes as b; b.print_seconds({threads})"
-        # numpy's library reads the number when it is loaded.
-        variables = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), str(threads))
         done = subprocess.run(
             [sys.executable, "-c", program],
-            env=os.environ | variables,
+            env=environment(threads),
             check=True,
             stdout=subprocess.PIPE,
         )

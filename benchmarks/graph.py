@@ -1,6 +1,7 @@
 """Computational graphs: a deep one, the memory of a node, and second derivatives."""
 
 from collections.abc import Callable
+from time import process_time
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from benchmarks._timing import Baseline, Row, compare
 from minispore import Tensor, grad, ops
 
 DEEP = 1_000_000
+SHALLOW = 1000
 LESS_DEEP = 5_000  # for libraries whose time grows faster than the depth
 WIDTH = 256
 COUNT = 20_000
@@ -90,7 +92,21 @@ def _deep() -> list[Row]:
 
         return lambda: _discard(grad(chain)(Tensor([1.0])))
 
-    rows: list[Row] = []
+    def seconds_of_operation(depth: int) -> Run:
+        def run() -> float:
+            start = process_time()
+            for _ in range(DEEP // depth):
+                ours(depth)()
+            return (process_time() - start) / DEEP
+
+        return run
+
+    rows = compare(
+        f"an operation of a chain of {DEEP:,}",
+        seconds_of_operation(DEEP),
+        [Baseline(f"of a chain of {SHALLOW:,}", seconds_of_operation(SHALLOW), 1.5)],
+        turns=5,
+    )
     torch = _other_frameworks.library("torch")
     if torch is not None:
 
@@ -98,7 +114,13 @@ def _deep() -> list[Row]:
             _chain(torch.tensor([1.0], requires_grad=True), DEEP).backward()
 
         baselines = [Baseline("PyTorch eager", theirs)]
-        rows += compare(f"a chain of {DEEP:,} multiplications", ours(DEEP), baselines, turns=5)
+        rows += compare(
+            f"a chain of {DEEP:,} multiplications",
+            ours(DEEP),
+            baselines,
+            turns=5,
+            clock=process_time,
+        )
     others: list[Baseline] = []
     mygrad = _other_frameworks.library("mygrad")
     if mygrad is not None:
@@ -114,7 +136,7 @@ def _deep() -> list[Row]:
         gradient = autograd.elementwise_grad(chain)
         others.append(Baseline("HIPS autograd", lambda: _discard(gradient(np.array([1.0])))))
     work = f"a chain of {LESS_DEEP:,} multiplications"
-    return [*rows, *compare(work, ours(LESS_DEEP), others, turns=7)]
+    return [*rows, *compare(work, ours(LESS_DEEP), others, turns=7, clock=process_time)]
 
 
 def _memory() -> list[Row]:
@@ -176,7 +198,9 @@ def _second_derivative() -> list[Row]:
             Baseline("HIPS autograd", _fifty_times(lambda: _discard(their_penalty(start))))
         )
     work = "50 second derivatives"
-    return compare(work, _fifty_times(lambda: _discard(penalty(x))), others, turns=15)
+    return compare(
+        work, _fifty_times(lambda: _discard(penalty(x))), others, turns=15, clock=process_time
+    )
 
 
 def _chain(x: F, depth: int) -> F:

@@ -1,5 +1,7 @@
 """One recorded operation, forward and backward, on a tensor of one element."""
 
+from time import process_time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +33,9 @@ def rows() -> list[Row]:
         )
         if run is not None
     ]
-    return compare(f"{COUNT} times x · c forward and backward", ours, others, turns=21)
+    return compare(
+        f"{COUNT} times x · c forward and backward", ours, others, turns=21, clock=process_time
+    )
 
 
 def _by_torch() -> Run | None:

@@ -1,4 +1,4 @@
-"""A training step of LeNet-5: two convolutions with pooling, three dense layers, Momentum."""
+"""LeNet-5, two convolutions with pooling and three dense layers, and its step in PyTorch."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -6,14 +6,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-import minispore as ms
 from benchmarks import _other_frameworks
-from benchmarks._timing import Baseline, Row, compare
 from minispore import nn
 
 WIDTHS = (16 * 5 * 5, 120, 84, 10)
-BATCHES = (32, 64)
-STEPS = 10
 LEARNING_RATE = 1e-2
 MOMENTUM = 0.9
 
@@ -43,23 +39,8 @@ def network() -> nn.SequentialCell:
     return nn.SequentialCell(layers[:-1])
 
 
-def ours(batch: int) -> Callable[[], None]:
-    """Return a function that trains some steps on one batch in memory."""
-    net = network().set_train()
-    optimizer = nn.Momentum(net.trainable_params(), LEARNING_RATE, MOMENTUM)
-    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
-    images, labels = random_batch(batch)
-    x, y = ms.Tensor(images), ms.Tensor(labels, ms.int32)
-
-    def run() -> None:
-        for _ in range(STEPS):
-            step(x, y)
-
-    return run
-
-
 def by_torch(batch: int) -> Callable[[], None] | None:
-    """Return the same steps in PyTorch's eager mode; None without PyTorch."""
+    """Return a step in PyTorch's eager mode, with momentum; None without PyTorch."""
     torch = _other_frameworks.library("torch")
     if torch is None:
         return None
@@ -74,22 +55,9 @@ def by_torch(batch: int) -> Callable[[], None] | None:
     loss_fn = torch.nn.CrossEntropyLoss()
     x, y = (torch.from_numpy(values) for values in random_batch(batch))
 
-    def run() -> None:
-        for _ in range(STEPS):
-            optimizer.zero_grad()
-            loss_fn(net(x), y).backward()
-            optimizer.step()
+    def step() -> None:
+        optimizer.zero_grad()
+        loss_fn(net(x), y).backward()
+        optimizer.step()
 
-    return run
-
-
-def rows() -> list[Row]:
-    """Return the rows of the steps, compared with PyTorch's, for two batch sizes."""
-    results: list[Row] = []
-    for batch in BATCHES:
-        torch = by_torch(batch)
-        others = [] if torch is None else [Baseline("PyTorch eager", torch, 1.5)]
-        results += compare(
-            f"{STEPS} steps of LeNet-5, batch {batch}", ours(batch), others, turns=21
-        )
-    return results
+    return step
