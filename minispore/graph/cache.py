@@ -26,9 +26,9 @@ from minispore.engine.array.capture_hooks import current_hooks
 from minispore.engine.graph import in_record_block, is_recording
 from minispore.engine.rules.linalg import gemm_observers
 from minispore.graph.capture import Computed, PlanError, capture_step, run_on_tape
-from minispore.graph.guards import Watch
 from minispore.graph.plan import GivenNumbers, Plan, layout
 from minispore.graph.tape import Tape
+from minispore.graph.watch import Watch
 from minispore.ops.tensors import Tensor
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import is_dict, is_list, is_tuple, type_error

@@ -10,7 +10,7 @@ import numpy as np
 from minispore.engine.array import Array, _numpy, is_ndarray
 from minispore.engine.array.capture_hooks import Numbers, current_hooks
 from minispore.engine.dispatch import Variable
-from minispore.graph.guards import Guards, Watch
+from minispore.graph.guards import Guards
 from minispore.graph.program import (
     Entry,
     HostNumber,
@@ -23,6 +23,7 @@ from minispore.graph.program import (
     writes,
 )
 from minispore.graph.tape import Captured, Tape
+from minispore.graph.watch import Watch
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, is_dict, is_sequence, map_items
 

@@ -1,35 +1,29 @@
-"""Guards of a captured step: the objects that it reads, and a check that they are unchanged.
+"""Guards of a captured step: what it reads, and a check that it is unchanged.
 
-While a step runs, `Watch` notes which Python code runs. `Guards` then follow the names in that code
-from the step's function: attributes, global variables, closures, items. A value is admitted for its
-type: it is immutable, or what it holds is guarded, place by place, and compared before each replay.
-Code of the package is known to depend on its arguments and on what is guarded; other code must show
-it in its instructions. Everything else is a reason to run the step eagerly.
+A step is replayed if it is written in a small language. Besides the package's code, only functions
+run that read their arguments, global variables and those of enclosing functions, and chains of
+attributes from there. What they find is immutable, a tensor, a cell or another object of the
+package, a tuple, list or dict of these, a module, or such a function. `Guards` follow the names in
+the code to these values, and each place where one was found is compared before each replay. What is
+not in the language is a reason to run the step eagerly.
 """
 
 import builtins
 import dis
-import gc
 import operator
-import os
-import sys
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from enum import property as enum_property
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from itertools import chain, islice, repeat
 from operator import is_
-from os.path import dirname, join
 from types import (
     BuiltinFunctionType,
     CellType,
     ClassMethodDescriptorType,
     CodeType,
-    FrameType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
+    MethodType,
     ModuleType,
     WrapperDescriptorType,
 )
@@ -38,41 +32,15 @@ from typing import ClassVar, Final, Generic, Protocol, TypeGuard
 import numpy as np
 
 from minispore.common._object_state import (
-    STDLIB,
-    State,
+    is_a,
     is_immutable,
     nested_code,
     state_of,
     variable_reads,
 )
 from minispore.engine.dispatch import Variable
-from minispore.graph.tape import Tape
-from minispore.utils.checks import is_dict, is_mapping
-
-ROOT: Final = join(dirname(dirname(__file__)), "")
-# This package and those below it. The code of those above is judged as a program's.
-_PACKAGES: Final = (
-    *("__init__", "_metrics", "common", "communication", "context", "dataset", "engine", "graph"),
-    *("log", "nn", "ops", "utils"),
-)
-_FILES: Final = tuple(join(ROOT, f"{name}{end}") for name in _PACKAGES for end in (os.sep, ".py"))
-# The modules whose code depends on its arguments and on attributes of cells only.
-PURE: Final = tuple(
-    join(ROOT, *path.split("/"))
-    for path in (
-        "engine/",
-        "graph/",
-        "nn/",
-        "ops/",
-        "common/dtype.py",
-        "utils/checks.py",
-    )
-)
-IMPURE: Final = (join(ROOT, "ops", "summary.py"),)
-_NUMPY: Final = join(dirname(np.__file__), "")
-# Functions written in Python that depend on their arguments and on guarded attributes only, though
-# their instructions do not show it.
-_PURE_CODE: Final = frozenset([enum_property.__get__.__code__])
+from minispore.graph.watch import Watch, in_package, is_of_package
+from minispore.utils.checks import as_items, is_dict, is_tuple
 
 _PURE_BUILTINS: Final = frozenset(
     [
@@ -83,21 +51,12 @@ _PURE_BUILTINS: Final = frozenset(
         *(RuntimeError, TypeError, ValueError, Exception, BaseException, LookupError),
     ]
 )
-# Classes of C whose instances are made of their arguments only.
-_PURE_CLASSES: Final = frozenset([partial, OrderedDict, Generic, np.dtype])
-_OPERATORS: Final = frozenset(
+_PURE_FUNCTIONS: Final = frozenset(
     function
     for name, function in vars(operator).items()
     if isinstance(function, BuiltinFunctionType)
     and name not in ("setitem", "delitem", "length_hint", "call")
 )
-# What a class holds for a slot, or an item of a named tuple.
-_DESCRIPTORS_OF_FIELDS: Final = (MemberDescriptorType, type(State.fields))
-_C_METHODS: Final = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
-# Items of classes whose code is seen to run, or that depend on their arguments only.
-_HAVE_CODE: Final = (FunctionType, *_C_METHODS)
-# Methods by which a container is compared.
-_METHODS_OF_CONTAINERS: Final = ("__iter__", "__len__", "keys", "values")
 # Instructions that change something, or that depend on more than the names in the code.
 _REFUSED: Final = {
     "STORE_ATTR": "assigns the attribute",
@@ -118,119 +77,31 @@ _REFUSED: Final = {
 }
 # Attributes that are read by names which do not stand in the code.
 _READ_BY_TEXT: Final = frozenset(["format", "format_map", "name"])
-_MAY_HOLD_TENSORS: tuple[type, ...] = (Variable, tuple)
-# The flag of classes whose instances keep their class, and that cannot be changed.
-_IMMUTABLE_TYPE: Final = 1 << 8
 # Attributes of cells that a step does not read unless its code names them.
 _UNREAD: Final = frozenset(["_flags", "_initial_arguments", "_names_in_parameter_tuples"])
+# Types of C that are made of their fields.
+_MADE_OF_FIELDS: Final = (MethodType, property, staticmethod, classmethod, partial, slice)
+# What a class of C, or one with slots, holds for them, and what any class may hold of these.
+_OF_C: Final = (
+    *(MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType),
+    *(MemberDescriptorType, GetSetDescriptorType),
+)
+_OF_INSTANCES: Final = ("__dict__", "__weakref__")
 # Longer containers would take longer to compare than a step takes to run.
 _MAX_ITEMS: Final = 10_000
 _BUILTINS: Final[dict[str, object]] = builtins.__dict__
 _MISSING: Final = object()
-_ABSENT: Final = repeat(_MISSING)
-_GET: Final[Callable[[dict[str, object], str, object], object]] = dict[str, object].get
 
 
-_Dict = Mapping[str, object] | Mapping[object, object]
-
-
-class _Holder(Protocol):
+class _CellClass(Protocol):
     """The class attributes of `Cell` that graph mode reads."""
 
     _transient: ClassVar[tuple[str, ...]]
     _captured: ClassVar[frozenset[str] | None]
 
 
-def is_cell(value: object) -> TypeGuard[_Holder]:
-    """Return whether `value` is a cell."""
+def _is_cell(value: object) -> TypeGuard[_CellClass]:
     return hasattr(type(value), "_transient")
-
-
-def in_package(code: CodeType) -> bool:
-    """Return whether code belongs to graph mode or to what it knows."""
-    return code.co_filename.startswith(_FILES)
-
-
-def _of_package(kind: type) -> bool:
-    top, package, *_ = f"{kind.__module__}.".split(".")
-    return top == "minispore" and package in _PACKAGES
-
-
-class Watch:
-    """Notes which Python code runs.
-
-    Args:
-        tape: While it is paused, nothing is noted.
-
-    Attributes:
-        package: The package's code.
-        library: Functions of Python and numpy that the package has called.
-        other: All other code: the user's, and functions of libraries that the user's code calls.
-    """
-
-    def __init__(self, tape: Tape) -> None:
-        self.package: set[CodeType] = set()
-        self.library: set[CodeType] = set()
-        self.other: set[CodeType] = set()
-        self._tape = tape
-        self._collects = gc.isenabled()
-
-    def start(self) -> None:
-        """Begin."""
-        # The garbage collector would call code that has nothing to do with the step.
-        gc.disable()
-        sys.setprofile(self._note)
-
-    def stop(self) -> None:
-        """End; it may be called again."""
-        sys.setprofile(None)
-        if self._collects:
-            gc.enable()
-
-    def _note(self, frame: FrameType, event: str, _: object) -> None:
-        if event != "call" or self._tape.paused:
-            return
-        code = frame.f_code
-        if in_package(code) or _is_generated(frame):
-            self.package.add(code)
-        elif code in _PURE_CODE or (_is_library(frame) and _is_called_by_package(frame)):
-            self.library.add(code)
-        else:
-            self.other.add(code)
-
-    def impure(self) -> list[CodeType]:
-        """Return the code of the package that depends on more than its arguments."""
-        return [
-            code
-            for code in self.package
-            if in_package(code)
-            and (not code.co_filename.startswith(PURE) or code.co_filename in IMPURE)
-        ]
-
-
-def _is_generated(frame: FrameType) -> bool:
-    """Return whether a frame runs a method of a named tuple, or of a data class of the package."""
-    module = str(frame.f_globals.get("__name__"))
-    return frame.f_code.co_filename == "<string>" and module.startswith(
-        ("namedtuple_", "minispore.")
-    )
-
-
-def _is_library(frame: FrameType) -> bool:
-    """Return whether a frame runs code of numpy or of Python itself, without site-packages."""
-    top, file = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
-    if top not in sys.stdlib_module_names:
-        return file.startswith(_NUMPY)
-    # Code in an archive may name the file that it was compiled from, which was elsewhere.
-    places = tuple(join(at, f"{top}{end}") for at in STDLIB for end in (os.sep, ".py"))
-    return file.startswith("<frozen ") or str(frame.f_globals.get("__file__")).startswith(places)
-
-
-def _is_called_by_package(frame: FrameType) -> bool:
-    caller = frame.f_back
-    while caller is not None and _is_library(caller):
-        caller = caller.f_back
-    return caller is not None and in_package(caller.f_code)
 
 
 class Guards:
@@ -253,116 +124,79 @@ class Guards:
         self.transient: list[tuple[object, tuple[str, ...]]] = []
         self.reason: str | None = None
         self._known: set[CodeType] = set()
-        self._other = watch.other
         self._executed = watch.other | watch.library | watch.package
+        self._other = watch.other
         # The user's code must not read what cannot be guarded. The package's code reads what the
         # package has stored itself.
         self._names = _names(watch.other)
         self._all_names = self._names | _names(watch.package | watch.library)
         if "get_flags" in self._names:
             self._names.add("_flags")
-        self._seen: set[tuple[int, bool, bool]] = set()
+        self._seen: set[tuple[int, bool]] = set()
         self._classes: set[type] = set()
-        self._guarded: set[tuple[int, str]] = set()
         # The objects that were met, by their identities, which others get if they are freed.
         self._kept: dict[int, object] = {}
-        # What is compared: the keys of dicts, the items of collections, attributes, and variables.
-        self._dicts: list[_Dict] = []
-        self._keys: list[list[object]] = []
-        self._dict_paths: list[str] = []
-        self._collections: list[Collection[object]] = []
-        self._sizes: list[int] = []
-        self._items: list[object] = []
-        self._collection_paths: list[str] = []
-        self._attributes: tuple[list[object], list[str]] = ([], [])
-        self._attribute_values: list[object] = []
-        self._attribute_paths: list[str] = []
-        self._bindings: tuple[list[dict[str, object]], list[str]] = ([], [])
-        self._binding_values: list[object] = []
-        self._binding_paths: list[str] = []
+        # Each place is an expression that is true while it holds what it has held, and its name.
+        self._places: dict[str, str] = {}
+        self._objects: dict[str, object] = {"is_": is_}
+        self._all_hold: Callable[[], bool] | None = None
         for root in roots:
             self._visit(root, "the step")
         for key in self.tensors:
             self.host.pop(key, None)
 
+    # What is compared.
+
     def first_change(self) -> str | None:
         """Return what differs from what was read; None if nothing does."""
-        # Every replay compares all of it, so only functions of C are called.
-        if (
-            list(map(list, self._dicts)) == self._keys
-            and list(map(len, self._collections)) == self._sizes
-            and all(map(is_, chain.from_iterable(self._collections), self._items))
-            and all(map(is_, map(getattr, *self._attributes, _ABSENT), self._attribute_values))
-            and all(map(is_, map(_GET, *self._bindings, _ABSENT), self._binding_values))
-        ):
+        if self._all_hold is None:
+            self._all_hold = _compiled(" and ".join(self._places) or "True", self._objects)
+        if self._all_hold():
             return None
-        return self._first_difference()
+        changed = (
+            name for place, name in self._places.items() if not _compiled(place, self._objects)()
+        )
+        return f"{next(changed, 'what it reads')} has changed"
 
-    def _first_difference(self) -> str:
-        for mapping, keys, path in zip(self._dicts, self._keys, self._dict_paths, strict=True):
-            if list(mapping) != keys:
-                return f"an attribute or item of {path} has changed"
-        items = iter(self._items)
-        for collection, size, path in zip(
-            self._collections, self._sizes, self._collection_paths, strict=True
-        ):
-            if len(collection) != size or not all(map(is_, collection, islice(items, size))):
-                return f"an attribute or item of {path} has changed"
-        attributes = map(getattr, *self._attributes, _ABSENT)
-        bindings = map(_GET, *self._bindings, _ABSENT)
-        found: Iterator[object] = chain(attributes, bindings)
-        for value, path in zip(
-            (*self._attribute_values, *self._binding_values),
-            (*self._attribute_paths, *self._binding_paths),
-            strict=True,
-        ):
-            if next(found) is not value:
-                return f"{path} has changed"
-        return "what it reads has changed"
+    def _compare(self, place: str, name: str) -> None:
+        self._places.setdefault(place, name)
+        self._all_hold = None
 
-    def _guard_container(self, container: Collection[object], path: str) -> None:
-        """Check the keys and items of a container."""
-        if (id(container), "items") in self._guarded:
-            return
-        self._guarded.add((id(container), "items"))
-        self._kept[id(container)] = container
-        for name in _METHODS_OF_CONTAINERS:
-            if isinstance(getattr(type(container), name, None), FunctionType):
-                self._refuse(f"the class of {path} defines '{name}'")
-                return
-        if len(container) > _MAX_ITEMS:
-            self._refuse(f"{path} holds {len(container)} items, more than {_MAX_ITEMS}")
-        if is_mapping(container):
-            if all(type(key) is str for key in container):
-                # Equal texts are the same key, and are compared faster than identities.
-                self._dicts.append(container)
-                self._keys.append(list(container))
-                self._dict_paths.append(path)
-            else:
-                self._guard_items(container, path)
-            self._guard_items(container.values(), path)
-        elif not isinstance(container, tuple | frozenset):
-            self._guard_items(container, path)
-
-    def _guard_items(self, collection: Collection[object], path: str) -> None:
-        self._collections.append(collection)
-        self._sizes.append(len(collection))
-        self._items.extend(collection)
-        self._collection_paths.append(path)
+    def _named(self, value: object) -> str:
+        """Return the name of an object in the expressions."""
+        self._kept[id(value)] = value
+        name = f"x{id(value)}"
+        self._objects[name] = value
+        return name
 
     def _guard_attribute(self, holder: object, name: str, path: str) -> None:
-        if (id(holder), name) not in self._guarded:
-            self._guarded.add((id(holder), name))
-            self._attributes[0].append(holder)
-            self._attributes[1].append(name)
-            self._attribute_values.append(getattr(holder, name, _MISSING))
-            self._attribute_paths.append(path)
+        value = self._named(getattr(holder, name, None))
+        self._compare(f"{self._named(holder)}.{name} is {value}", path)
 
-    def _guard_binding(self, mapping: dict[str, object], name: str, path: str) -> None:
-        self._bindings[0].append(mapping)
-        self._bindings[1].append(name)
-        self._binding_values.append(mapping.get(name, _MISSING))
-        self._binding_paths.append(path)
+    def _guard_item(
+        self, holder: Mapping[str, object], key: str, path: str, place: str | None = None
+    ) -> None:
+        value, place = holder.get(key, _MISSING), place or self._named(holder)
+        if value is _MISSING:
+            self._compare(f"{key!r} not in {place}", path)
+        else:
+            self._compare(f"{place}[{key!r}] is {self._named(value)}", path)
+
+    def _guard_keys(
+        self, holder: Mapping[str, object], path: str, place: str | None = None
+    ) -> None:
+        place = place or self._named(holder)
+        # Equal texts are the same key.
+        same = "==" if all(type(key) is str for key in holder) else "is"
+        keys = self._named(list(holder) if same == "==" else None)
+        self._compare(f"[*{place}] {same} {keys}", f"an attribute or item of {path}")
+
+    def _guard_items(self, holder: Iterable[object], items: Collection[object], path: str) -> None:
+        """Compare the items of a list, or the keys or values of a dict."""
+        self._kept[id(holder)] = holder
+        place, now = self._named(holder), self._named(items)
+        same = f"len({place}) == {len(items)} and all(map(is_, {place}, {now}))"
+        self._compare(same, f"an attribute or item of {path}")
 
     def guard_tensor(self, tensor: Variable, *, memory: bool) -> None:
         """Check that a tensor is or is not differentiated, and has its memory, in each replay."""
@@ -371,194 +205,206 @@ class Guards:
         if memory:
             self._guard_attribute(tensor, "_data", f"the memory of {path}")
 
+    def holds(self, value: object) -> bool:
+        """Return whether the step reads an object besides its arguments."""
+        return id(value) in self._kept
+
+    def untracked_code(self, executed: Watch) -> str | None:
+        """Return why the code that ran is not what the guards were made for; None if it is."""
+        for code in executed.other - self._known:
+            return f"{_where(code)} is called in a way that cannot be followed"
+        return executed.impure()
+
+    # What is read.
+
     def _refuse(self, reason: str) -> None:
         self.reason = self.reason or reason
 
-    def _visit(self, value: object, path: str, *, host: bool = False, needed: bool = True) -> None:
+    def _visit(self, value: object, path: str, *, needed: bool = True) -> None:
         """Follow one value.
 
         Args:
             value: The value.
             path: How to call it in a reason.
-            host: Whether only the host reads it.
             needed: Whether the user's code can read it, so that all of it must be guarded.
         """
-        if isinstance(type(value).__getattribute__, FunctionType):
-            self._refuse(f"the class of {path} computes its attributes")
         if self.reason is not None or is_immutable(value) or _is_function_of_numpy(value):
             return
-        key = id(value), host, needed
-        if key in self._seen:
+        if (id(value), needed) in self._seen:
             return
-        self._seen.add(key)
+        self._seen.add((id(value), needed))
         self._kept[id(value)] = value
-        if isinstance(value, Variable):
-            self._visit_tensor(value, path, host=host)
-        elif is_cell(value):
-            self._visit_cell(value, path, host=host)
-        elif isinstance(value, type):
-            self._visit_class(value, path)
-        elif isinstance(value, ModuleType):
-            if type(value) is not ModuleType:
-                self._visit_class(type(value), path)
-            if not isinstance(vars(value).get("__getattr__"), FunctionType | None):
-                self._refuse(f"the attributes of {path} are computed by C")
-            self._bind(vars(value), self._names & vars(value).keys(), f" of '{value.__name__}'")
-        elif isinstance(value, BuiltinFunctionType):
-            self._visit_builtin(value, path)
-        elif (state := state_of(value)) is not None:
-            self._visit_state(value, state, path, host=host, needed=needed)
-        elif (needed or callable(value)) and not (
-            isinstance(value, _DESCRIPTORS_OF_FIELDS) or _is_pure_method(value)
-        ):
-            self._refuse(f"{path} is a {type(value).__name__}, whose changes cannot be seen")
-
-    def _visit_state(
-        self, value: object, state: State, path: str, *, host: bool, needed: bool
-    ) -> None:
-        """Guard the class, fields, attributes and items of an object, and follow them."""
-        if isinstance(value, FunctionType):
+        kind = type(value)
+        if is_a(value, Variable):
+            self._visit_tensor(value, path)
+        elif _is_container(value):
+            self._visit_container(value, path, needed=needed)
+        elif is_a(value, FunctionType):
             self._visit_function(value, path)
+        elif kind in _MADE_OF_FIELDS:
+            self._visit_fields(value, path)
+        elif is_a(value, type):
+            self._visit_class(value, path)
+        elif is_a(value, ModuleType):
+            self._visit_module(value, path)
+        elif _is_cell(value) or (is_of_package(kind) and hasattr(value, "__dict__")):
+            self._visit_object(value, path)
+        elif is_a(value, BuiltinFunctionType) and not _is_pure(value):
+            # Such as the `append` of a list, as a hook: no code of it runs that could be seen.
+            self._refuse(f"{path} is the function '{value.__qualname__}', which is written in C")
+        elif (needed or callable(value)) and not _is_pure(value):
+            self._refuse(f"{path} is of the class '{kind.__name__}', whose changes cannot be seen")
+
+    def _visit_container(self, items: Collection[object], path: str, *, needed: bool) -> None:
+        if len(items) > _MAX_ITEMS:
+            self._refuse(f"{path} holds {len(items)} items, more than {_MAX_ITEMS}")
             return
-        if not type(value).__flags__ & _IMMUTABLE_TYPE:
-            self._guard_attribute(value, "__class__", f"the class of {path}")
-            self._visit_class(type(value), path)
+        keys: Collection[object] = range(len(items))
+        if is_dict(items):
+            keys = [*items]
+            self._guard_items(items, keys, path)
+            items = items.values()
+        if not is_tuple(items):
+            self._guard_items(items, [*items], path)
+        for key, item in zip(keys, items, strict=True):
+            self._visit(key, f"a key of {path}", needed=needed)
+            self._visit(item, f"{path}[{key!r}]", needed=needed)
+
+    def _visit_fields(self, value: object, path: str) -> None:
+        state = state_of(value)
+        if state is None or self._names & state.attributes.keys():
+            self._refuse(f"{path} has attributes of its own")
+            return
         for name in state.fields:
-            if not _is_read_as_field(value, name):
-                self._refuse(f"{path}.{name} is hidden by a subclass")
             self._guard_attribute(value, name, f"{path}.{name}")
-            self._visit(getattr(value, name, None), f"{path}.{name}", host=host, needed=needed)
-        self._visit_attributes(value, state.attributes, path, host=host, needed=needed)
-        items = state.items
-        if items is None:
-            return
-        if needed or not host:
-            self._guard_container(items, path)
-        if self.reason is not None:
-            return
-        keys: Iterable[object] = items if is_dict(items) else range(len(items))
-        values = items.values() if is_dict(items) else items
-        for key, item in zip(keys, values, strict=True):
-            self._visit(key, f"a key of {path}", host=host, needed=needed)
-            self._visit(item, f"{path}[{key!r}]", host=host, needed=needed)
+            self._visit(getattr(value, name), f"{path}.{name}")
 
-    def _visit_attributes(
-        self,
-        holder: object,
-        attributes: Mapping[str, object],
-        path: str,
-        *,
-        host: bool,
-        needed: bool,
-    ) -> None:
-        kind = type(holder) if is_cell(holder) else None
-        captured, transient = (kind._captured, kind._transient) if kind else (None, ())
-        if (needed or not host) and hasattr(holder, "__dict__"):
-            self._guard_attribute(holder, "__dict__", f"the attributes of {path}")
-            self._guard_container(attributes, path)
-        for name, value in attributes.items():
-            by_user = name in self._names
-            if name in transient or not (
-                by_user
-                or (name in self._all_names and name not in _UNREAD)
-                or is_cell(value)
-                or isinstance(value, _MAY_HOLD_TENSORS)
-            ):
-                continue
-            if by_user and host:
-                self._guard_binding(vars(holder), name, f"{path}.{name}")
-            is_host = host or (captured is not None and name not in captured)
-            self._visit(value, f"{path}.{name}", host=is_host, needed=by_user)
-
-    def _visit_tensor(self, tensor: Variable, path: str, *, host: bool) -> None:
-        (self.host if host else self.tensors)[id(tensor)] = tensor
+    def _visit_tensor(self, tensor: Variable, path: str) -> None:
+        self.tensors[id(tensor)] = tensor
         if tensor._node is not None and tensor._node.rule is not None:
             self._refuse(f"{path} has a hook, or its gradient is computed")
-        self._visit_class(type(tensor), path)
-        state = state_of(tensor)
-        if state is not None:
-            self._visit_attributes(tensor, state.attributes, path, host=host, needed=True)
-            for name in self._names.intersection(state.fields):
-                self._guard_attribute(tensor, name, f"{path}.{name}")
-                self._visit(getattr(tensor, name, None), f"{path}.{name}")
+        kind, state = type(tensor), state_of(tensor)
+        if state is None or state.attributes or not is_of_package(kind):
+            self._refuse(f"{path} is of a class of the user, or has attributes of its own")
+            return
+        self._visit_class(kind, path)
+        for name in self._names.intersection(state.fields) - {"_node", "_data"}:
+            self._guard_attribute(tensor, name, f"{path}.{name}")
 
-    def _visit_cell(self, cell: _Holder, path: str, *, host: bool) -> None:
-        kind, attributes = type(cell), vars(cell)
-        if not host:
-            if attributes.get("_hooks") is not None or hasattr(cell, "bprop"):
+    def _visit_object(self, value: object, path: str) -> None:
+        """Follow the attributes of a cell, or of another object of the package."""
+        kind, attributes = type(value), vars(value)
+        captured: frozenset[str] | None = None
+        transient: tuple[str, ...] = ()
+        if _is_cell(value):
+            captured, transient = value._captured, value._transient
+            if attributes.get("_hooks") is not None or hasattr(value, "bprop"):
                 self._refuse(f"the cell {path} of class {kind.__name__} has a hook or a 'bprop'")
-            if kind._captured is not None and not _of_package(kind):
+            if captured is not None and not is_of_package(kind):
                 self._refuse(f"the optimizer {kind.__name__} is not one of minispore's")
-            self._guard_attribute(cell, "__class__", f"the class of {path}")
-            if kind._transient:
-                self.transient.append((cell, kind._transient))
-            self._visit_class(kind, path)
-        self._visit_attributes(cell, attributes, path, host=host, needed=False)
+            if transient:
+                self.transient.append((value, transient))
+        self._compare(f"type({self._named(value)}) is {self._named(kind)}", f"the class of {path}")
+        self._visit_class(kind, path)
+        self._guard_keys(attributes, path, f"{self._named(value)}.__dict__")
+        for name, item in attributes.items():
+            needed = name in self._names
+            is_host = captured is not None and name not in captured
+            if is_host:
+                self._find_host_tensors(item)
+            is_read = needed or (name in self._all_names and name not in _UNREAD)
+            if name in transient or not (is_read or _may_hold_tensors(item)):
+                continue
+            if name.isidentifier() and not any(name in vars(cls) for cls in kind.__mro__):
+                self._guard_attribute(value, name, f"{path}.{name}")
+            else:
+                self._guard_item(
+                    attributes, name, f"{path}.{name}", f"{self._named(value)}.__dict__"
+                )
+            if needed or not is_host:
+                self._visit(item, f"{path}.{name}", needed=needed)
+
+    def _find_host_tensors(self, value: object) -> None:
+        """Note the tensors that an optimizer reads to compute the numbers of a step."""
+        if is_a(value, Variable):
+            self.host[id(value)] = value
+        elif id(value) not in self._kept and _may_hold_tensors(value):
+            self._kept[id(value)] = value
+            for item in vars(value).values() if _is_cell(value) else as_items(value) or ():
+                self._find_host_tensors(item)
 
     def _visit_class(self, kind: type, path: str) -> None:
-        if kind in self._classes:
+        if kind in _PURE_BUILTINS or kind is np.dtype or kind in self._classes:
             return
         self._classes.add(kind)
-        self._guard_attribute(kind, "__mro__", f"the bases of '{kind.__name__}'")
-        if type(kind) is not type:
-            self._guard_attribute(kind, "__class__", f"the metaclass of '{kind.__name__}'")
-            self._visit_class(type(kind), f"the metaclass of {path}")
-        for cls in kind.__mro__:
-            attributes, of_package = vars(cls), _of_package(cls)
-            if cls in _PURE_BUILTINS or cls in _PURE_CLASSES or _is_number_of_numpy(cls):
-                continue
-            if any(
-                isinstance(item, _C_METHODS) and item.__objclass__ is cls
-                for item in attributes.values()
-            ):
-                self._refuse(f"{path} is of the class '{cls.__name__}', which is written in C")
-                continue
-            if "__class__" in attributes:
-                self._refuse(f"the class '{cls.__name__}' computes its attributes")
-            if not of_package:
-                self._guard_container(attributes, f"the class '{cls.__name__}'")
-            for name, value in attributes.items():
-                codes = _codes(value)
-                by_user = (
-                    name in self._names
-                    or codes & self._other
-                    or (not of_package and _is_implicit_call(name, value))
-                )
-                if of_package and (
-                    by_user or (name in self._all_names and codes <= self._executed)
-                ):
-                    self._guard_class_attribute(kind, name)
-                if by_user:
-                    self._visit(value, f"'{name}' of the class '{cls.__name__}'")
+        bases = [cls for cls in kind.__mro__ if cls not in (object, Generic)]
+        for cls in bases:
+            if not is_of_package(cls) and not hasattr(kind, "_transient"):
+                self._refuse(f"{path} is of the class '{cls.__name__}', which is no class of cells")
+                return
+        if not all(map(is_of_package, bases)):
+            self._guard_attribute(kind, "__mro__", f"the bases of '{kind.__name__}'")
+            if not is_of_package(type(kind)) and type(kind) is not type:
+                self._refuse(f"{path} is of the class '{kind.__name__}', which has a metaclass")
+        for cls in bases:
+            if is_of_package(cls):
+                self._guard_class(kind, cls)
+            else:
+                self._visit_users_class(cls, path)
 
-    def _guard_class_attribute(self, kind: type, name: str) -> None:
-        # A class method is a new object each time.
-        if getattr(kind, name) is getattr(kind, name):
-            self._guard_attribute(kind, name, f"'{name}' of the class '{kind.__name__}'")
+    def _guard_class(self, kind: type, cls: type) -> None:
+        """Compare the attributes that a class has from one of the package, and that are read."""
+        for name, value in vars(cls).items():
+            codes, path = _codes(value), f"'{name}' of the class '{cls.__name__}'"
+            if codes & self._other:  # the user has put it there
+                self._visit(value, path)
+            # A class method is a new object each time.
+            is_read = name in self._all_names and codes <= self._executed
+            if is_read and getattr(kind, name) is getattr(kind, name):
+                self._guard_attribute(kind, name, path)
 
-    def _visit_builtin(self, function: BuiltinFunctionType, path: str) -> None:
-        if function.__module__ != "math" and function not in _PURE_BUILTINS | _OPERATORS:
-            # Such as the `append` of a list, as a hook: no code of it runs that could be seen.
-            self._refuse(f"{path} is the function '{function.__qualname__}', which is written in C")
+    def _visit_users_class(self, cls: type, path: str) -> None:
+        attributes = vars(cls)
+        if "__class__" in attributes or is_a(attributes.get("__getattribute__"), FunctionType):
+            self._refuse(f"the class '{cls.__name__}' computes its attributes")
+        if any(
+            issubclass(type(item), _OF_C)
+            for name, item in attributes.items()
+            if name not in _OF_INSTANCES
+        ):
+            self._refuse(f"{path} is of the class '{cls.__name__}', which has slots or is of C")
+        self._guard_keys(attributes, f"the class '{cls.__name__}'")
+        for name, value in attributes.items():
+            # Python calls special methods, whose names do not stand in the code.
+            implicit = _is_special(name) and callable(value)
+            if implicit or name in self._all_names or _codes(value) & self._other:
+                self._guard_item(attributes, name, f"'{name}' of the class '{cls.__name__}'")
+            if implicit or name in self._names or _codes(value) & self._other:
+                self._visit(value, f"'{name}' of the class '{cls.__name__}'")
+
+    def _visit_module(self, module: ModuleType, path: str) -> None:
+        if type(module) is not ModuleType or not isinstance(
+            vars(module).get("__getattr__"), FunctionType | None
+        ):
+            self._refuse(f"the attributes of {path} are computed by a class or by C")
+        self._bind(vars(module), self._names & vars(module).keys(), f" of '{module.__name__}'")
 
     def _visit_function(self, function: FunctionType, path: str) -> None:
         code = function.__code__
-        attributes = vars(function)
-        if names := self._names & attributes.keys():
-            self._guard_attribute(function, "__dict__", f"the attributes of {path}")
-            self._bind(attributes, names, f" of {path}")
+        if self._names & vars(function).keys():
+            self._refuse(f"{path} has attributes of its own")
         in_minispore = in_package(code)
         if not in_minispore and code not in self._executed:
             return
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self._visit_closure(cell, f"'{name}' of {code.co_name}", needed=not in_minispore)
-        self._visit((function.__defaults__, function.__kwdefaults__), path)
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self._guard_attribute(function, name, f"'{name}' of {path}")
         if in_minispore:
             return
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self._guard_attribute(function, name, f"'{name}' of {path}")
+        self._visit((function.__defaults__, function.__kwdefaults__), path)
         own_builtins = function.__globals__.get("__builtins__", builtins)
-        if own_builtins is not builtins and own_builtins is not vars(builtins):
+        if own_builtins is not builtins and own_builtins is not _BUILTINS:
             self._refuse(f"{_where(code)} has built-in functions of its own")
         nested = nested_code(code)
         self._known.update(nested)
@@ -578,15 +424,14 @@ class Guards:
 
     def _bind(self, mapping: dict[str, object], names: Iterable[str], where: str) -> None:
         for name in sorted(names):
-            value = mapping.get(name, _MISSING)
-            self._guard_binding(mapping, name, f"'{name}'{where}")
-            if value is _MISSING:
-                value = _BUILTINS.get(name, _MISSING)
-                self._guard_binding(_BUILTINS, name, f"'{name}'{where}")
-                if not isinstance(value, Hashable) or value not in _PURE_BUILTINS:
-                    self._refuse(f"'{name}'{where} is not a function of its arguments only")
+            path = f"'{name}'{where}"
+            self._guard_item(mapping, name, path)
+            if name in mapping:
+                self._visit(mapping[name], name)
             else:
-                self._visit(value, name)
+                self._guard_item(_BUILTINS, name, path)
+                if not _is_pure(_BUILTINS.get(name)):
+                    self._refuse(f"{path} is not a function of its arguments only")
 
     def _check(self, code: CodeType, top: CodeType) -> None:
         for instruction in dis.get_instructions(code):
@@ -600,17 +445,27 @@ class Guards:
         if hidden:
             self._refuse(f"{_where(code)} reads '{hidden[0]}'")
 
-    def holds(self, value: object) -> bool:
-        """Return whether the step reads an object besides its arguments."""
-        return id(value) in self._kept
 
-    def untracked_code(self, executed: Watch) -> str | None:
-        """Return why the code that ran is not what the guards were made for; None if it is."""
-        for code in executed.other - self._known:
-            return f"{_where(code)} is called in a way that cannot be followed"
-        for code in executed.impure():
-            return f"it calls '{code.co_name}' of '{code.co_filename.removeprefix(ROOT)}'"
-        return None
+def _compiled(condition: str, objects: dict[str, object]) -> Callable[[], bool]:
+    """Return a function that returns whether a condition is true, and false where it fails.
+
+    Python's compiler makes the comparisons several times as fast as functions of C that are mapped
+    over lists.
+    """
+    body = f"try: return {condition}\n except (AttributeError, KeyError, ValueError): return False"
+    space: dict[str, Callable[[], bool]] = {}
+    exec(f"def holds():\n {body}", objects, space)  # noqa: S102 (of our own text)
+    return space["holds"]
+
+
+def _may_hold_tensors(value: object) -> bool:
+    return issubclass(type(value), Variable | tuple | list) or _is_cell(value)
+
+
+def _is_container(value: object) -> TypeGuard[Collection[object]]:
+    """Return whether a value is of a type that holds its items and nothing else."""
+    kind = type(value)
+    return kind in (tuple, list, dict) or (is_a(value, tuple) and is_of_package(kind))
 
 
 def _names(codes: Iterable[CodeType]) -> set[str]:
@@ -628,35 +483,22 @@ def _is_special(name: str) -> bool:
     return name[:2] == name[-2:] == "__"
 
 
-def _is_implicit_call(name: str, value: object) -> bool:
-    """Return whether an instruction may call an item of a class that shows no code of its own."""
-    return _is_special(name) and callable(value) and not isinstance(value, _HAVE_CODE)
-
-
-def _is_pure_method(value: object) -> bool:
-    """Return whether a value is a method of C that reads its arguments, and nothing by text."""
-    return (
-        isinstance(value, MethodDescriptorType)
-        and value.__objclass__ in _PURE_BUILTINS - {object, type}
-        and value.__name__ not in _READ_BY_TEXT
-    )
+def _is_pure(function: object) -> bool:
+    """Return whether a function or class of C depends on its arguments only."""
+    if is_a(function, MethodDescriptorType):
+        # Such as `str.upper`. A text can name attributes that `str.format` reads.
+        known = function.__objclass__ in _PURE_BUILTINS - {object, type}
+        return known and function.__name__ not in _READ_BY_TEXT
+    if is_a(function, BuiltinFunctionType):
+        return function.__module__ == "math" or function in _PURE_BUILTINS | _PURE_FUNCTIONS
+    return is_a(function, type) and function in _PURE_BUILTINS
 
 
 def _is_function_of_numpy(value: object) -> bool:
     """Return whether a function calls a tensor's methods, or code that is seen to run."""
-    if isinstance(value, np.ufunc):
+    if is_a(value, np.ufunc):
         return vars(np).get(value.__name__) is value
-    return isinstance(value, type(np.sum))
-
-
-def _is_number_of_numpy(kind: type) -> bool:
-    return issubclass(kind, np.generic) and bool(kind.__flags__ & _IMMUTABLE_TYPE)
-
-
-def _is_read_as_field(value: object, name: str) -> bool:
-    """Return whether no subclass has another attribute with the name of a field."""
-    found = next(vars(cls)[name] for cls in type(value).__mro__ if name in vars(cls))
-    return isinstance(found, MemberDescriptorType | GetSetDescriptorType)
+    return is_a(value, type(np.sum))
 
 
 def _where(code: CodeType) -> str:
