@@ -465,7 +465,7 @@ def _may_hold_tensors(value: object) -> bool:
 def _is_container(value: object) -> TypeGuard[Collection[object]]:
     """Return whether a value is of a type that holds its items and nothing else."""
     kind = type(value)
-    return kind in (tuple, list, dict) or (is_a(value, tuple) and is_of_package(kind))
+    return kind in (tuple, list, dict) or (is_of_package(kind) and issubclass(kind, tuple))
 
 
 def _names(codes: Iterable[CodeType]) -> set[str]:
@@ -498,7 +498,7 @@ def _is_function_of_numpy(value: object) -> bool:
     """Return whether a function calls a tensor's methods, or code that is seen to run."""
     if is_a(value, np.ufunc):
         return vars(np).get(value.__name__) is value
-    return is_a(value, type(np.sum))
+    return issubclass(type(value), type(np.sum))
 
 
 def _where(code: CodeType) -> str:

@@ -37,11 +37,14 @@ class Plan:
             (capture.state[i].tensor, array(state[i]), array(view)) for i, view in capture.rebound
         ]
         self._state_roots = {id(root_of(item.array)): item.array for item in capture.state}
-        self._decisions = [
-            (decision.test, [*map(self.program.bind, decision.operands)], decision.outcome)
+        self._tests = [
+            (decision.test, [*map(self.program.bind, decision.operands)])
             for decision in tape.decisions
         ]
+        self._outcomes = [decision.outcome for decision in tape.decisions]
         self._numbers, self._commits, self._truths = tape.numbers, tape.commits, tape.truths
+        # The numbers of the latest replay; None before the first.
+        self._latest: list[Numbers] | None = None
         self._result = capture.result
         self._outputs = {view: array(view) for view in views_in(capture.result)}
         self.replays: int = 0
@@ -67,32 +70,17 @@ class Plan:
                 raise PlanError("an input shares memory with a parameter", keep=True)
             static[...] = data
         try:
-            decisions = [test(*operands) for test, operands, _ in self._decisions]
+            outcomes = [test(*operands) for test, operands in self._tests]
         except Exception as error:
             raise PlanError("it raises an error", keep=True) from error
-        if self._decides_otherwise(decisions):
+        if self._decides_otherwise(outcomes):
             raise PlanError("a decision on its inputs is another one", keep=True)
-        values: list[Numbers] = []
-        computed: list[Computed] = []
-        for compute in self._numbers:
-            try:
-                values.append(compute())
-                computed.append(Computed(compute, values[-1]))
-            except Exception as error:
-                computed.append(Computed(compute, error))
-                reason = "it raises an error"
-                raise PlanError(reason, keep=True, numbers=computed) from error
-        numbers = [x for value in values for x in flattened(value)]
-        if self._branches_otherwise(numbers):
-            reason = "a number of the optimizer became zero or nonzero"
-            raise PlanError(reason, numbers=computed)
-        program = self.program
-        program.set_numbers(numbers)
+        program, values = self.program, self._next_numbers()
         try:
             for call in program.pure:
                 call()
         except Exception as error:
-            raise PlanError("it raises an error", keep=True, numbers=computed) from error
+            raise self._refusal("it raises an error", values) from error
         for call in program.rest:
             call()
         for commit, step_numbers in zip(self._commits, values, strict=True):
@@ -101,6 +89,29 @@ class Plan:
             tensor._data = value.copy(order="K")
         self.replays += 1
         return self._build(self._result, inputs, {})
+
+    def _next_numbers(self) -> list[Numbers]:
+        """Compute the host's numbers of the coming step, and give them to the program."""
+        values: list[Numbers] = []
+        try:
+            for compute in self._numbers:
+                values.append(compute())  # noqa: PERF401 (those before an error are kept)
+        except Exception as error:
+            raise self._refusal("it raises an error", [*values, error]) from error
+        if values != self._latest:
+            numbers = [x for value in values for x in flattened(value)]
+            if self._branches_otherwise(numbers):
+                reason = "a number of the optimizer became zero or nonzero"
+                raise self._refusal(reason, values, keep=False)
+            self.program.set_numbers(numbers)
+            self._latest = values
+        return values
+
+    def _refusal(
+        self, reason: str, results: Sequence[Numbers | Exception], *, keep: bool = True
+    ) -> PlanError:
+        computed = [*map(Computed, self._numbers, results)]
+        return PlanError(reason, keep=keep, numbers=computed)
 
     def _check(self, containers: Iterable[object]) -> None:
         reason = self._guards.first_change()
@@ -116,8 +127,8 @@ class Plan:
                 raise PlanError("the shape of a parameter has changed")
             static[...] = data
 
-    def _decides_otherwise(self, decisions: list[bool]) -> bool:
-        return decisions != [outcome for _, _, outcome in self._decisions]
+    def _decides_otherwise(self, outcomes: list[bool]) -> bool:
+        return outcomes != self._outcomes
 
     def _branches_otherwise(self, numbers: list[float]) -> bool:
         return list(map(bool, numbers)) != self._truths

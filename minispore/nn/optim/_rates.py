@@ -120,8 +120,8 @@ def host_parameter(values: object, dtype: DType, name: str) -> Parameter:
 
 
 def scalar_value(x: Tensor) -> float:
-    """Return the only element of `x`."""
-    return float(to_host(x._data).item())
+    """Return the only element of `x`; 0.0 for −0.0, so that equal numbers give equal steps."""
+    return float(to_host(x._data).item()) + 0.0
 
 
 def is_set(x: Tensor) -> bool:

@@ -187,19 +187,20 @@ class Optimizer(Cell):
     _not_compared = ("parameters", "_initial_arguments", "_rates", "_decays", "_states", "_done")
 
     def _current_values(self, sources: Sequence[Hyperparameter], name: str) -> list[float]:
-        values: dict[int, float] = {}
-        for source in sources:
-            # Once for all parameters of a group.
-            if id(source) not in values:
-                value = source(self.global_step) if isinstance(source, Cell) else source
-                number = scalar_value(value) if isinstance(value, Tensor) else value
-                if not 0 <= number < inf:
-                    raise ValueError(
-                        f"For '{self.cls_name}', the {name} must be a finite number of at least 0, "
-                        f"but in step {scalar_value(self.global_step):.0f} it is {number}."
-                    )
-                values[id(source)] = number
+        # Once for all parameters of a group.
+        distinct = {id(source): source for source in sources}
+        values = {key: self._current_value(source, name) for key, source in distinct.items()}
         return [values[id(source)] for source in sources]
+
+    def _current_value(self, source: Hyperparameter, name: str) -> float:
+        value = source(self.global_step) if isinstance(source, Cell) else source
+        number = scalar_value(value) if isinstance(value, Tensor) else value
+        if not 0 <= number < inf:
+            raise ValueError(
+                f"For '{self.cls_name}', the {name} must be a finite number of at least 0, "
+                f"but in step {scalar_value(self.global_step):.0f} it is {number}."
+            )
+        return number + 0.0  # −0.0 becomes 0.0
 
 
 class InPlaceOptimizer(Optimizer):
