@@ -13,12 +13,6 @@ _CHOICES = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NPROC")
 
 
-def environment(threads: int = 1) -> dict[str, str]:
-    """Return the environment of a process that measures with a number of threads."""
-    kept = {name: text for name, text in os.environ.items() if name not in _CHOICES}
-    return kept | dict.fromkeys(_THREADS, str(threads))
-
-
 def prepare(threads: int = 1) -> None:
     """Give this process the environment of a number of threads, and for one thread one core.
 
@@ -29,9 +23,9 @@ def prepare(threads: int = 1) -> None:
     """
     if "numpy" in sys.modules:
         raise RuntimeError("the benchmarks' environment must be set before numpy is loaded")
-    variables = environment(threads)
-    os.environ.clear()
-    os.environ.update(variables)
+    for name in _CHOICES:
+        os.environ.pop(name, None)
+    os.environ.update(dict.fromkeys(_THREADS, str(threads)))
     # macOS and Windows have no such function.
     if threads == 1 and sys.platform == "linux":
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -13,7 +13,6 @@ from time import perf_counter
 
 import minispore as ms
 from benchmarks._figures import svg_figure
-from benchmarks._machine import environment
 from benchmarks.graph_mode import network, others, training_step
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "batch-sizes.svg"
@@ -26,13 +25,12 @@ def main() -> None:
     """Measure, print, and plot."""
     results = dict[int, dict[str, list[float]]]()
     for threads in (1, 2):
-        program = f"import benchmarks.batch_sizes as b; b.print_seconds({threads})"
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment(threads),
-            check=True,
-            stdout=subprocess.PIPE,
+        # The environment is set before numpy is loaded.
+        program = (
+            f"from benchmarks._machine import prepare; prepare({threads}); "
+            f"import benchmarks.batch_sizes as b; b.print_seconds({threads})"
         )
+        done = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE)
         results[threads] = json.loads(done.stdout)
         for name, seconds in results[threads].items():
             print(f"{threads} threads, {name}:", *(f"{1000 * t:.3g}" for t in seconds), "ms")
