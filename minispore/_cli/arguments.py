@@ -107,7 +107,8 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     if "_ARGCOMPLETE" in os.environ:
         # The shell asks what can be completed; the extra `completion` has the library.
         import_module("argcomplete").autocomplete(parser)
-    arguments, unknown = parser.parse_known_args(argv, Arguments())
+    words = sys.argv[1:] if argv is None else argv
+    arguments, unknown = parser.parse_known_args(words or ["--help"], Arguments())
     command = commands.choices[arguments.command]
     if unknown:
         command.error(f"unrecognized arguments: {' '.join(unknown)}")

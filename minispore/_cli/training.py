@@ -15,12 +15,15 @@ from minispore import nn
 from minispore._cli.arguments import Arguments
 from minispore._cli.callbacks import RequireFiniteLoss, StopOnInterrupt
 from minispore._cli.errors import UserError, as_user_error
-from minispore._cli.plotting import plot
+from minispore._cli.plotting import ReadDigit, plot
 from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import GRAPH_MODE, PYNATIVE_MODE, set_context, set_seed
+from minispore.dataset import Dataset
 from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
 from minispore.utils.atomic import atomic_write, open_regular_file
 
+# How many digits are drawn.
+_DIGITS = 16
 # With the epoch and the step in it.
 CHECKPOINT = re.compile(r"mnist-(\d+)_(\d+)\.ckpt")
 
@@ -84,7 +87,7 @@ def train(arguments: Arguments) -> bool:
             callbacks=[interrupt, RequireFiniteLoss(), table, ProgressBar(), checkpoint],
             resume=resume,
         )
-        drawn = plot(table.rows, out / "plot.png")
+        drawn = plot(table.rows, _read_digits(model, test_data), out / "plot.png")
 
     saved = Path(checkpoint.latest_ckpt_file_name).name
     print(summary_line(out, saved, table.rows[-1], drawn=drawn, interrupted=interrupt.requested))
@@ -93,7 +96,26 @@ def train(arguments: Arguments) -> bool:
         words += [] if arguments.out else ["--out", str(out)]
         words += [] if arguments.resume else ["--resume"]
         print(f"To resume it: {shlex.join(words)}")
+    else:
+        print(
+            f"Next: 'minispore predict {shlex.quote(str(out))} IMAGE' reads a digit that you draw; "
+            "'minispore play' opens a page of small runs to stop, kill and resume"
+        )
     return not interrupt.requested
+
+
+def _read_digits(model: Model, data: Dataset) -> list[ReadDigit]:
+    """Return some digits of batches of images and labels, as the network reads them."""
+    digits: list[ReadDigit] = []
+    for images, labels in data.create_tuple_iterator(num_epochs=1):
+        predictions = model.predict(images).argmax(1)
+        for image, label, prediction in zip(
+            images.asnumpy(), labels.asnumpy(), predictions.asnumpy(), strict=True
+        ):
+            digits.append(ReadDigit(image[0], int(label), int(prediction)))
+            if len(digits) == _DIGITS:
+                return digits
+    return digits
 
 
 def _options(arguments: Arguments) -> dict[str, object]:

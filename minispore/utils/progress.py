@@ -1,6 +1,8 @@
 """Progress: tqdm's bars, without the thread that tqdm starts and never ends, and their numbers."""
 
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NoReturn
@@ -28,6 +30,10 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
     if in_notebook and not has_widgets:
         # A bar of text; the notebook keeps all that is written, and shows standard error in red.
         defaults |= {"file": sys.stdout, "mininterval": 1.0}
+    with suppress(OSError):  # it is no terminal
+        # In a terminal without a size, as some runners of tests have, tqdm would show nothing.
+        if not os.get_terminal_size(sys.__stderr__.fileno() if sys.__stderr__ else -1).columns:
+            defaults |= {"ncols": 80, "nrows": 24}
     bar: tqdm[NoReturn] = without_thread(**defaults | options)
     return bar
 

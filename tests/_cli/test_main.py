@@ -41,7 +41,6 @@ def read_table(folder: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "COMMAND"),
         (["fly"], "invalid choice: 'fly'"),
         (["train", "--epochs", "0"], "--epochs: must be from 1 to 2147483647, but got 0"),
         (["train", "--epochs", "-1"], "--epochs: must be from 1"),
@@ -417,6 +416,13 @@ def test_shell_completes_commands_and_options(line: str, words: set[str], tmp_pa
     assert set(completions.read_text("utf-8").split("\013")) == words
 
 
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([])
+    assert exit_.value.code == 0
+    assert "COMMAND" in capsys.readouterr().out
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
@@ -426,8 +432,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_run_writes_checkpoints_table_and_plot(trained: tuple[Path, list[str]]) -> None:
     out, printed = trained
-    assert [line.split(":")[0] for line in printed[:-1]] == ["epoch 1/2", "epoch 2/2"]
-    assert printed[-1].endswith(f"in {out}: mnist-2_32.ckpt, metrics.csv, plot.png")
+    *epochs, summary, following = printed
+    assert [line.split(":")[0] for line in epochs] == ["epoch 1/2", "epoch 2/2"]
+    assert summary.endswith(f"in {out}: mnist-2_32.ckpt, metrics.csv, plot.png")
+    assert f"'minispore predict {out} IMAGE'" in following
     files = contents(out)
     assert files.keys() == {
         "arguments.json", "mnist-1_32.ckpt", "mnist-2_32.ckpt", "mnist-graph.meta", "metrics.csv",
@@ -437,7 +445,7 @@ def test_run_writes_checkpoints_table_and_plot(trained: tuple[Path, list[str]]) 
     table = read_table(out)
     assert [(row["epoch"], row["step"]) for row in table] == [("1", "32"), ("2", "64")]
     assert float(table[1]["net_output"]) < float(table[0]["net_output"])
-    assert f"Accuracy {float(table[-1]['accuracy']):.4f} after 2 epochs" in printed[-1]
+    assert f"Accuracy {float(table[-1]['accuracy']):.4f} after 2 epochs" in summary
 
 
 @pytest.mark.full
@@ -458,7 +466,7 @@ def test_missing_matplotlib_is_reported(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(train(digits, tmp_path, "--epochs", "1")) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
+    *_, last, _ = capsys.readouterr().out.splitlines()
     assert re.match(r"Accuracy 0\.\d{4} after 1 epoch; in ", last)
     assert "no plot, since matplotlib is not installed" in last
     assert not (tmp_path / "plot.png").exists()

@@ -1,7 +1,10 @@
 """Progress bars of tqdm start no thread."""
 
 import io
+import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -48,3 +51,18 @@ def test_other_modules_do_not_import_tqdm() -> None:
         if re.search("import.*tqdm|tqdm.*import", line) and line != "    from tqdm import tqdm"
     }
     assert importing == {"utils/progress.py"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such terminals")
+def test_a_bar_is_shown_in_a_terminal_without_a_size() -> None:
+    import pty
+
+    master, slave = pty.openpty()  # with 0 rows and columns
+    program = (
+        "from minispore.utils.progress import progress_bar\n"
+        "with progress_bar(total=3, desc='drawing') as bar: bar.update(3)"
+    )
+    subprocess.run([sys.executable, "-c", program], stderr=slave, check=True)
+    os.close(slave)
+    assert b"drawing: 100%" in os.read(master, 4096)
+    os.close(master)
