@@ -2,16 +2,18 @@
 
 A step is replayed if it is written in a small language. Besides the package's code, only functions
 run that read their arguments, global variables and those of enclosing functions, and chains of
-attributes from there. What they find is immutable, a tensor, a cell or another object of the
-package, a tuple, list or dict of these, a module, or such a function. `Guards` follow the names in
-the code to these values, and each place where one was found is compared before each replay. What is
-not in the language is a reason to run the step eagerly.
+attributes from there. What they find is immutable or of an enumeration, a tensor, a cell or another
+object of the package, a tuple, list or dict of these, a module, or such a function. `Guards` follow
+the names in the code to these values, and each place where one was found is compared before each
+replay. What is not in the language is a reason to run the step eagerly.
 """
 
 import builtins
 import dis
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
+from enum import EnumMeta
+from enum import property as enum_property
 from functools import partial
 from operator import is_
 from types import (
@@ -247,7 +249,13 @@ class Guards:
             self._visit_class(value, path)
         elif is_a(value, ModuleType):
             self._visit_module(value, path)
-        elif _is_cell(value) or (is_of_package(kind) and hasattr(value, "__dict__")):
+        elif kind is enum_property:
+            self._visit(vars(value)["fget"], path)
+        elif (
+            _is_cell(value)
+            or (is_of_package(kind) and hasattr(value, "__dict__"))
+            or is_a(kind, EnumMeta)
+        ):
             self._visit_object(value, path)
         elif is_a(value, BuiltinFunctionType) and not _is_pure(value):
             # Such as the `append` of a list, as a hook: no code of it runs that could be seen.
@@ -337,14 +345,15 @@ class Guards:
         if kind in _PURE_BUILTINS or kind is np.dtype or kind in self._classes:
             return
         self._classes.add(kind)
-        bases = [cls for cls in kind.__mro__ if cls not in (object, Generic)]
-        for cls in bases:
-            if not is_of_package(cls) and not hasattr(kind, "_transient"):
-                self._refuse(f"{path} is of the class '{cls.__name__}', which is no class of cells")
-                return
+        bases = [cls for cls in kind.__mro__ if cls not in _PURE_BUILTINS and cls is not Generic]
         if not all(map(is_of_package, bases)):
+            if not hasattr(kind, "_transient") and type(kind) is not EnumMeta:
+                self._refuse(
+                    f"{path} is of the class '{kind.__name__}', which is no class of cells"
+                )
+                return
             self._guard_attribute(kind, "__mro__", f"the bases of '{kind.__name__}'")
-            if not is_of_package(type(kind)) and type(kind) is not type:
+            if not is_of_package(type(kind)) and type(kind) not in (type, EnumMeta):
                 self._refuse(f"{path} is of the class '{kind.__name__}', which has a metaclass")
         for cls in bases:
             if is_of_package(cls):
@@ -368,15 +377,14 @@ class Guards:
         if "__class__" in attributes or is_a(attributes.get("__getattribute__"), FunctionType):
             self._refuse(f"the class '{cls.__name__}' computes its attributes")
         if any(
-            issubclass(type(item), _OF_C)
+            issubclass(type(item), _OF_C) and name not in _OF_INSTANCES and item.__objclass__ is cls
             for name, item in attributes.items()
-            if name not in _OF_INSTANCES
         ):
             self._refuse(f"{path} is of the class '{cls.__name__}', which has slots or is of C")
         self._guard_keys(attributes, f"the class '{cls.__name__}'")
         for name, value in attributes.items():
             # Python calls special methods, whose names do not stand in the code.
-            implicit = _is_special(name) and callable(value)
+            implicit = _is_special(name) and callable(value) and type(value) not in _OF_C
             if implicit or name in self._all_names or _codes(value) & self._other:
                 self._guard_item(attributes, name, f"'{name}' of the class '{cls.__name__}'")
             if implicit or name in self._names or _codes(value) & self._other:

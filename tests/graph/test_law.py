@@ -13,6 +13,7 @@ import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from enum import IntEnum
 from functools import lru_cache, partial
 from io import StringIO
 from logging import NullHandler, getLogger
@@ -890,6 +891,22 @@ def builtins_of_a_function() -> Read:
     return space["f"], lambda f: f(), lambda: inner.append(1.0)
 
 
+def member(read: Callable[[Any], Any], change: Callable[[Any], object]) -> Callable[[], Read]:
+    """Return a read of a member of a new enumeration, and a change of it."""
+
+    def make() -> Read:
+        class Kind(IntEnum):
+            ONE = 1
+            THREE = 3
+
+            def scaled(self) -> float:
+                return 2.0 * self.value
+
+        return Kind.ONE, read, lambda: change(Kind.ONE)
+
+    return make
+
+
 class SimpleObject:
     """An object with attributes."""
 
@@ -919,6 +936,13 @@ READS: dict[str, Callable[[], Read]] = {
     "slice": bound_of_a_slice,
     "module": attributes_of_a_module,
     "builtins": builtins_of_a_function,
+    "value of a member": member(lambda x: x.value, lambda x: setattr(x, "_value_", 3.0)),
+    "method of a member": member(
+        lambda x: x.scaled(), lambda x: setattr(type(x), "scaled", lambda self: 3.0)
+    ),
+    "attribute of a member": member(
+        lambda x: 3.0 if hasattr(x, "scale") else 1.0, lambda x: setattr(x, "scale", 3.0)
+    ),
 }
 
 

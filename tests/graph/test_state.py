@@ -23,7 +23,7 @@ CALLS = 5
 # Payloads of the small language: steps that read them are replayed, and the others run eagerly.
 REPLAYED = {
     "number", "text", "numpy number", "list", "dict", "dict with other keys", "dict as a whole",
-    "list in a tuple", "function", "default of a function", "partial", "module",
+    "list in a tuple", "enumeration", "function", "default of a function", "partial", "module",
     "subclass of Cell", "iterator", "counter", "generator of numbers", "tensor", "parameter",
 }  # fmt: skip
 
