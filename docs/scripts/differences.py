@@ -7,7 +7,7 @@ one with the word `all` a table of all of them, in which docs/assets/filter.js l
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 FILE = Path(__file__).parents[1] / "compatibility.toml"
@@ -25,6 +25,9 @@ class Difference:
     ours: str
     test: str
     common: bool = False
+    # The names and calls for which `minispore check-script` shows it.
+    refused: list[str] = field(default_factory=list[str])
+    differs: list[str] = field(default_factory=list[str])
 
 
 def differences() -> list[Difference]:

@@ -14,7 +14,7 @@ from minispore._cli.output import OutputError, checked_output, print_error
 
 __all__ = ["main"]
 
-NOT_SOLVED = 1
+NOT_RIGHT = 1
 INTERRUPTED = 130  # the exit status that shells report after Ctrl-C
 
 # OpenBLAS, MKL, Accelerate and BLIS; the last one is for builds with OpenMP.
@@ -34,8 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments without the program's name; None for those of the process.
 
     Returns:
-        0 for success, 1 for an exercise that is not solved, 2 for invalid arguments or data, or if
-        the output cannot be written, 130 after Ctrl-C.
+        0 for success, 1 for an exercise that is not solved or a script that has to change, 2 for
+        invalid arguments or data, or if the output cannot be written, 130 after Ctrl-C.
     """
     try:
         with checked_output():
@@ -86,10 +86,14 @@ def _perform(arguments: Arguments) -> int:
 
         play(opens_browser=arguments.browser)
         return 0
+    if arguments.command == "check-script":
+        from minispore._cli.check_script import check_script
+
+        return 0 if check_script(arguments) else NOT_RIGHT
     from minispore._cli import commands
 
     if arguments.command == "learn":
-        return 0 if commands.learn(arguments) else NOT_SOLVED
+        return 0 if commands.learn(arguments) else NOT_RIGHT
     if arguments.command == "trace":
         commands.trace(arguments)
     else:

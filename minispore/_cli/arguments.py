@@ -15,7 +15,9 @@ from minispore import __version__
 class Arguments(argparse.Namespace):
     """The arguments. The command determines which of them are set."""
 
-    command: Literal["train", "eval", "predict", "info", "download", "learn", "trace", "play"]
+    command: Literal[
+        "train", "eval", "predict", "info", "download", "learn", "trace", "play", "check-script"
+    ]
     words: list[str]  # of the command line
     # train
     data: str
@@ -43,9 +45,12 @@ class Arguments(argparse.Namespace):
     file: Path
     # play
     browser: bool
+    # check-script
+    files: list[Path]
+    fix: bool
     # predict
     image: Path
-    # eval, predict and info
+    # eval, predict, info and check-script
     json: bool = False
 
 
@@ -104,6 +109,9 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
     _add_play(commands.add_parser("play", help="try callbacks in small runs, in a browser"))
+    _add_check_script(
+        commands.add_parser("check-script", help="list what a script for MindSpore has to change")
+    )
     if "_ARGCOMPLETE" in os.environ:
         # The shell asks what can be completed; the extra `completion` has the library.
         import_module("argcomplete").autocomplete(parser)
@@ -200,6 +208,10 @@ def _add_info(parser: argparse.ArgumentParser) -> None:
 
 def _add_file(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("file", type=_path, metavar="FILE", help=text)
+    _add_json(parser)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for a program"
     )
@@ -322,6 +334,22 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-browser", dest="browser", action="store_false", help="only print the address"
+    )
+
+
+def _add_check_script(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "List what scripts for MindSpore use that minispore does not have or refuses, without "
+        "running them, and what it does otherwise."
+    )
+    parser.add_argument(
+        "files", type=_path, nargs="+", metavar="FILE", help="a script or a notebook"
+    )
+    _add_json(parser)
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="write a copy, FILE with the ending _minispore, with the replacements that are safe",
     )
 
 

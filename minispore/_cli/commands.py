@@ -37,11 +37,10 @@ def learn(arguments: Arguments) -> bool:
     """
     if find_spec("hypothesis") is None:
         raise UserError("the course needs hypothesis: pip install 'minispore[testing]'")
-    from minispore._course import CourseError, commands
-    from minispore._course.translation import translate
+    from minispore._course import CourseError, commands, translation
 
     passed, language = True, arguments.language
-    translated = partial(translate, language=language)
+    translated = partial(translation.translate, language=language)
     with as_user_error(CourseError, OSError, translated=translated):
         match arguments.action:
             case "list":

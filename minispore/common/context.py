@@ -83,7 +83,7 @@ def set_context(**kwargs: object) -> None:
     Source: MindSpore's `mindspore.set_context`.
     """
     for name, value in kwargs.items():
-        _check(name, value)
+        check_option(name, value)
     target = kwargs.pop("device_target", None)
     if (target or device_target()) == "GPU":
         _check_first_gpu(kwargs.get("device_id", _settings["device_id"]))
@@ -154,7 +154,8 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     set_context(device_target=device_target, **options)
 
 
-def _check(name: str, value: object) -> None:
+def check_option(name: str, value: object) -> None:
+    """Raise the error of `set_context` for an option that is invalid."""
     if name != "device_target":
         _check_known(name)
     kind = type(_DEFAULTS.get(name, ""))

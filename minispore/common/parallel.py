@@ -85,7 +85,7 @@ def set_auto_parallel_context(**kwargs: object) -> None:
     Source: MindSpore's `mindspore.set_auto_parallel_context`.
     """
     for name, value in kwargs.items():
-        _check(name, value)
+        check_parallel_option(name, value)
     changed = {name: value for name, value in kwargs.items() if name in _settings}
     _settings.update(changed)
     _explicit.update(changed)
@@ -152,7 +152,8 @@ def clear_world_info() -> None:
     _world.clear()
 
 
-def _check(name: str, value: object) -> None:
+def check_parallel_option(name: str, value: object) -> None:
+    """Raise the error of `set_auto_parallel_context` for an option that is invalid."""
     if name in _FIXED:
         if value != _FIXED[name]:
             raise ValueError(

@@ -17,7 +17,7 @@ from minispore._cli.arguments import parse
 RECORDED = Path(__file__).with_name("help.txt")
 IS_FORMATTED_ALIKE = sys.version_info[:2] == (3, 11)
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-COMMAND = re.compile(r"^    ([a-z]+) {2}", flags=re.MULTILINE)
+COMMAND = re.compile(r"^    ([a-z-]+) {2}", flags=re.MULTILINE)
 OPTION = re.compile(r"^  (?:-. \w+, )?(--[a-z-]+)(.*?)(?=^  -|\Z)", flags=re.MULTILINE | re.DOTALL)
 
 

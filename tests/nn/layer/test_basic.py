@@ -107,6 +107,16 @@ def test_pad_equals_numpys(mode: Literal["constant", "reflect", "symmetric"]) ->
     assert nn.Pad(paddings, mode.upper())(Tensor(x)).tolist() == expected.tolist()
 
 
+@given(st.floats(0.01, 1))
+def test_low_keep_prob_warns(keep_prob: float) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nn.Dropout(keep_prob)
+    assert [f"write p={keep_prob};" in str(each.message) for each in caught] == [True] * (
+        keep_prob < 0.5
+    )
+
+
 def test_dropout_of_nothing_returns_its_input() -> None:
     x = ops.ones((3, 2))
     for layer in (nn.Dropout(keep_prob=1.0), nn.Dropout(p=0.0)):
