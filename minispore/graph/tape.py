@@ -546,6 +546,10 @@ def _unfold(x: object, /, **options: object) -> object:
     return _tape().call(_numpy.unfold, (x,), options)
 
 
+def _decompose(x: object, /, **options: object) -> object:
+    return _tape().call(_numpy.decompose, (x,), options)
+
+
 def _fold(x: Captured, /, **options: object) -> object:
     return _fold_with(LIBRARY, x, **options)
 
@@ -565,6 +569,7 @@ LIBRARY = SimpleNamespace(
         "scatter_add": _scatter_add,
         "unfold": _unfold,
         "fold": _fold,
+        "decompose": _decompose,
         "zeros_like": _fills("zeros_like", 0),
         "ones_like": _fills("ones_like", 1),
         "to_host": Captured.read,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minispore import ops
 from minispore.engine.array import Axis, Shape, device_namespace
 from minispore.engine.dispatch import apply1, cast_to, wrap
 from minispore.engine.dtypes import as_dtype
@@ -77,3 +78,13 @@ def unfold(x: Tensor, /, *, axis: int, kernel_size: int, stride: int, dilation: 
 def fold(x: Tensor, /, *, axis: int, length: int, stride: int, dilation: int) -> Tensor:
     """Return the sum of windows along an axis."""
     return apply1(window_rules.fold, x, axis, length, stride, dilation)
+
+
+def atan2(y: Tensor, x: Tensor, /) -> Tensor:
+    """Return the angle of (x, y)."""
+    return ops.atan2(y, x)
+
+
+def decompose(x: Tensor, /, *, kind: str) -> Tensor:
+    """Return a function of matrices."""
+    return ops.decompositions.decompose(x, kind)

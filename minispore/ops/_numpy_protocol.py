@@ -1,30 +1,23 @@
 """numpy's functions applied to tensors: `__array_ufunc__` and `__array_function__`.
 
-Applied to a tensor that is being differentiated, a function of numpy calls the operation of the
-same name, or raises an error if there is none, since no gradient flows through numpy arrays.
+Applied to a tensor that is being differentiated, a function of numpy calls the operation that
+stands for it, or raises an error if there is none, since no gradient flows through numpy arrays.
 Applied to any other tensor it returns what numpy returns for an array. An operator between an array
 and a tensor always returns a tensor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minispore.engine.array import Axis, Shape, is_ndarray, to_device_of, to_host
+from minispore.engine.array import is_ndarray, to_device_of, to_host
 from minispore.engine.dispatch import Variable, is_recorded, wrap
 from minispore.engine.graph import in_record_block
-from minispore.ops import arithmetic, elementwise, linalg, reduction
-from minispore.ops import manipulation as _shape
+from minispore.ops._numpy_functions import FUNCTIONS, Function
 from minispore.utils.checks import as_tuple, is_sequence, map_items
-
-if TYPE_CHECKING:
-    from minispore.ops.tensors import Tensor
-
-Function = Callable[..., object]
 
 # The methods of a left operand and of a right operand.
 _OPERATORS: dict[str, tuple[str, str]] = {
@@ -45,73 +38,6 @@ _OPERATORS: dict[str, tuple[str, str]] = {
     "less_equal": ("__le__", "__ge__"),
     "greater": ("__gt__", "__lt__"),
     "greater_equal": ("__ge__", "__le__"),
-}
-
-
-def _reduction(reduce: Callable[..., Tensor]) -> Function:
-    def over_axis(a: Tensor, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
-        return reduce(a, axis, keepdims)
-
-    return over_axis
-
-
-def _deviation(reduce: Callable[..., Tensor]) -> Function:
-    def over_axis(a: Tensor, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Tensor:
-        return reduce(a, axis, ddof, keepdims)
-
-    return over_axis
-
-
-def _shape_of(a: Tensor) -> Shape:
-    return a.shape
-
-
-def _ndim_of(a: Tensor) -> int:
-    return a.ndim
-
-
-def _ravel(a: Tensor) -> Tensor:
-    return _shape.reshape(a, (-1,))
-
-
-def _transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    return _shape.permute(a, range(a.ndim)[::-1] if axes is None else axes)
-
-
-def _dot(a: Tensor, b: Tensor) -> Tensor:
-    if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
-        raise TypeError(_unsupported("dot", "an operand is neither a vector nor a matrix"))
-    return linalg.matmul(a, b)
-
-
-# Called with numpy's arguments; one that the function does not have raises an error.
-_FUNCTIONS: dict[str, Function] = {
-    **{name: getattr(elementwise, name) for name in elementwise.__all__ if hasattr(np, name)},
-    "negative": arithmetic.neg,
-    "rint": elementwise.round,
-    "maximum": arithmetic.maximum,
-    "minimum": arithmetic.minimum,
-    "where": arithmetic.where,
-    "sum": _reduction(reduction.sum),
-    "mean": _reduction(reduction.mean),
-    "max": _reduction(reduction.amax),
-    "min": _reduction(reduction.amin),
-    "argmax": _reduction(reduction.argmax),
-    "argmin": _reduction(reduction.argmin),
-    "var": _deviation(reduction.var),
-    "std": _deviation(reduction.std),
-    "dot": _dot,
-    "reshape": _shape.reshape,
-    "ravel": _ravel,
-    "transpose": _transpose,
-    "swapaxes": _shape.swapaxes,
-    "squeeze": _shape.squeeze,
-    "expand_dims": _shape.expand_dims,
-    "broadcast_to": _shape.broadcast_to,
-    "concatenate": _shape.concat,
-    "stack": _shape.stack,
-    "shape": _shape_of,
-    "ndim": _ndim_of,
 }
 
 
@@ -152,7 +78,9 @@ def apply_function(
     if like is None:
         arrays = {name: _to_arrays(value) for name, value in kwargs.items()}
         return function(*map(_to_arrays, args), **arrays)
-    return _apply(function.__name__, args, kwargs, like)
+    # numpy.linalg has functions of its own by the names of others.
+    prefix = "linalg." if function.__module__ == "numpy.linalg" else ""
+    return _apply(f"{prefix}{function.__name__}", args, kwargs, like)
 
 
 def check_not_differentiated(x: Variable) -> None:
@@ -168,14 +96,15 @@ def check_not_differentiated(x: Variable) -> None:
 def _apply(
     name: str, args: tuple[object, ...], kwargs: Mapping[str, object], like: Variable
 ) -> object:
-    operation = _FUNCTIONS.get(name)
+    operation = FUNCTIONS.get(name)
     if operation is None:
         raise TypeError(_unsupported(name, "minispore has no such operation for tensors"))
     try:
         signature(operation).bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(_unsupported(name, str(error))) from None
-    return operation(*(_to_variables(arg, like) for arg in args), **kwargs)
+    options = {key: _to_variables(value, like) for key, value in kwargs.items()}
+    return operation(*(_to_variables(arg, like) for arg in args), **options)
 
 
 def _unsupported(name: str, reason: str) -> str:

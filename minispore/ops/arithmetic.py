@@ -187,7 +187,7 @@ def div(
     x, y = promote_operands(input, other)
     if rounding_mode is not None:
         check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode")
-        return _floor_divide(x, y) if rounding_mode == "floor" else _trunc_divide(x, y)
+        return _floor_divide(x, y) if rounding_mode == "floor" else trunc_divide(x, y)
     return apply2(rules.divide, as_float(x), as_float(y))
 
 
@@ -235,7 +235,7 @@ def _floor_of_floats(x: Array, y: Array) -> Array:
     return xp.where(finite, exact, xp.floor(quotient))
 
 
-def _trunc_divide(x: Tensor, y: Tensor) -> Tensor:
+def trunc_divide(x: Tensor, y: Tensor) -> Tensor:
     """Return x / y rounded towards zero: of integers the exact quotient."""
     xp = device_namespace(x._data)
     if not _are_integers(x, y):

@@ -10,8 +10,10 @@ from minispore.engine.dispatch import (
     apply2,
     as_float,
     check_shape,
+    check_tensor,
     in_float32,
     promote_operands,
+    shape_error,
 )
 from minispore.engine.rules import indexing, linalg, shape, unfold
 from minispore.ops._windows import (
@@ -28,11 +30,11 @@ from minispore.ops._windows import (
     unfold_axis,
 )
 from minispore.ops.arithmetic import add
-from minispore.ops.manipulation import pad_constant
+from minispore.ops.manipulation import expand_dims, pad_constant, squeeze
 from minispore.ops.tensors import Tensor
-from minispore.utils.checks import as_items, as_pair, caller, check_int, check_one_of
+from minispore.utils.checks import as_items, as_pair, caller, check_int, check_one_of, value_error
 
-__all__ = ["conv2d"]
+__all__ = ["conv2d", "conv_transpose2d"]
 
 
 def conv2d(
@@ -85,6 +87,66 @@ def conv2d(
     return conv2d_unchecked(input, weight, bias, steps, pad_mode, pads, spreads, groups)
 
 
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """Return the transposed 2D convolution of images: the gradient of `conv2d` by its images.
+
+    Args:
+        input: Images, of shape (n, in_channels, height, width) or (in_channels, height, width).
+        weight: Kernels, of shape (in_channels, out_channels / groups, rows, columns).
+        bias: The summand of each output channel, of shape (out_channels,).
+        stride: The factor between the sizes of `input` and the result, one int or (rows, columns).
+        padding: What is cut off on both sides: one int or (top and bottom, left and right).
+        output_padding: The rows and columns that are added below and on the right; less than
+            `stride` or `dilation`.
+        groups: The number of groups of channels, each with its own kernels.
+        dilation: The distance between the elements of a kernel.
+
+    Returns:
+        A tensor of shape (n, out_channels, height', width'), or without n, with height' =
+        (height - 1) · stride - 2 · padding + dilation · (rows - 1) + output_padding + 1.
+
+    Raises:
+        ValueError: The shapes do not match, more is cut off than there is, or `output_padding` is
+            too large.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.conv_transpose2d(ops.ones((5, 3, 4, 4)), ops.ones((3, 2, 3, 3)), stride=2).shape
+        (5, 2, 9, 9)
+
+    Source: MindSpore's `mindspore.ops.conv_transpose2d`.
+    """
+    check_tensor(input)
+    check_tensor(weight, "weight")
+    steps, spreads = (
+        as_pair(value, name, lists=True)
+        for value, name in ((stride, "stride"), (dilation, "dilation"))
+    )
+    cut, added = (
+        as_pair(value, name, low=0, lists=True)
+        for value, name in ((padding, "padding"), (output_padding, "output_padding"))
+    )
+    check_int(groups, "groups", low=1)
+    if weight.ndim != 4 or 0 in weight.shape or weight.shape[0] % groups:
+        raise shape_error(weight, "weight", f"have four axes and a multiple of {groups} kernels")
+    for more, step, spread in zip(added, steps, spreads, strict=True):
+        if more >= max(step, spread):
+            raise value_error(output_padding, "output_padding", "be less than stride or dilation")
+    x = expand_dims(input, 0) if input.ndim == 3 else input
+    pads = (cut[0], cut[0], cut[1], cut[1])
+    y = conv2d_transpose_unchecked(x, weight, bias, steps, "pad", pads, spreads, groups, added)
+    return squeeze(y, 0) if input.ndim == 3 else y
+
+
 def check_padding(pad_mode: object, padding: Padding) -> None:
     """Raise ValueError unless `pad_mode` is valid, and "pad" if there is padding."""
     check_one_of(pad_mode, PAD_MODES, "pad_mode")
@@ -133,6 +195,7 @@ def conv2d_transpose_unchecked(
     padding: Padding,
     dilation: tuple[int, int],
     groups: int,
+    added: tuple[int, int] = (0, 0),
 ) -> Tensor:
     """Return the gradient of `conv2d` by its images, where `input` is that by its result.
 
@@ -146,6 +209,7 @@ def conv2d_transpose_unchecked(
         padding: What "pad" cuts off.
         dilation: The distance between the elements of a kernel.
         groups: The number of groups of channels.
+        added: The rows and columns that are added below and on the right with "pad".
 
     Returns:
         A tensor of shape (n, out_channels, height', width').
@@ -171,7 +235,7 @@ def conv2d_transpose_unchecked(
         elif pad_mode == "valid":
             length = max(length, count * stride[i])
         else:
-            length -= sum(pads)
+            length += added[i] - sum(pads)
         if length < 0 or not count:
             raise ValueError(
                 f"For '{caller()}', the argument 'padding' must cut off no more than there is, but "

@@ -30,7 +30,6 @@ from minispore.engine.dispatch import (
     cast_exactly,
     check_category,
     check_fits,
-    check_numbers,
     check_tensor,
     dtype_of,
     promote_operands,
@@ -40,8 +39,12 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
-from minispore.ops.arithmetic import add
-from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permute
+from minispore.ops.manipulation import (
+    broadcast_shape,
+    broadcast_to,
+    normalize_axis_index,
+    permute,
+)
 from minispore.utils.checks import (
     INT32_MAX,
     as_items,
@@ -58,8 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "diagonal", "gather", "gather_elements", "gather_nd", "index_select", "masked_fill",
-    "masked_select", "nonzero", "one_hot", "scatter", "tril", "triu", "unique",
-    "unsorted_segment_sum",
+    "masked_select", "nonzero", "one_hot", "tril", "triu",
 ]  # fmt: skip
 
 _BASIC_ITEMS: tuple[type, ...] = (int, slice, EllipsisType, np.integer)
@@ -78,7 +80,7 @@ def getitem(input: Tensor, index: object) -> Tensor:
 
 def setitem(input: Tensor, index: object, value: Tensor | Values) -> Tensor:
     """Return `input` with `value` at `index` as a new tensor; both receive a gradient."""
-    values = _as_values_for(input, value)
+    values = as_values_for(input, value)
     xp = device_namespace(input._data)
     # For each element of the result the position of its value, or -1 where the element is kept. The
     # array library's own assignment writes the positions, so each index has its usual meaning, also
@@ -96,7 +98,7 @@ def setitem(input: Tensor, index: object, value: Tensor | Values) -> Tensor:
 def assign_at(input: Tensor, index: object, value: Tensor | Values) -> None:
     """Write `value` at `index` into the memory of `input`, without recording."""
     key = as_index(index, input._data)
-    values = _as_values_for(input, value)
+    values = as_values_for(input, value)
     try:
         # The values may be on another device.
         data = to_device(values._data, device_of(input._data))
@@ -186,7 +188,7 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
         # As tensors of one element.
         first, place = apply1(reshape, input, (1,)), apply1(reshape, index, (1,))
         return apply1(reshape, gather_elements(first, dim, place), ())
-    places = _places_along(input, dim, index, "dim")
+    places = places_along(input, dim, index, "dim")
     return getitem_at(input, places)
 
 
@@ -224,76 +226,6 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     return getitem_at(input_x, index)
 
 
-def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """Return the sums of the slices of `input_x` with equal numbers.
-
-    Args:
-        input_x: A tensor of numbers.
-        segment_ids: A tensor of integers, whose shape is that of the first axes of `input_x`: the
-            number of the sum to which each slice is added; none if it is negative.
-        num_segments: How many sums there are.
-
-    Returns:
-        A tensor of the same type with one axis of `num_segments` sums, and the further axes.
-
-    Raises:
-        ValueError: The shapes do not fit, or a number is not below `num_segments`.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2).tolist()
-        [4, 2]
-
-    Source: MindSpore's `mindspore.ops.unsorted_segment_sum`.
-    """
-    check_numbers(input_x, "input_x")
-    check_category(segment_ids, dtypes.INTEGER, "segment_ids")
-    check_int(num_segments, "num_segments", low=1, high=INT32_MAX)
-    count = segment_ids.ndim
-    if not count or input_x.shape[:count] != segment_ids.shape:
-        raise ValueError(
-            f"For '{caller()}', the shape of 'segment_ids' must be that of the first axes of "
-            f"'input_x', {input_x.shape}, but is {segment_ids.shape}."
-        )
-    numbers = to_host(segment_ids._data)
-    if (numbers >= num_segments).any():
-        raise ValueError(
-            f"For '{caller()}', 'segment_ids' must be below {num_segments}, the argument "
-            f"'num_segments', but got {numbers.max()}."
-        )
-    # Negative numbers get a sum of their own, which is dropped.
-    places = to_device_of(np.where(numbers < 0, num_segments, numbers), input_x._data)
-    shape = (num_segments + 1, *input_x.shape[count:])
-    return apply1(rules.getitem, apply1(rules.scatter_add, input_x, (places,), shape), (slice(-1),))
-
-
-def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the different elements, in the order of their first occurrence, and their places.
-
-    Args:
-        input: A tensor of any shape.
-
-    Returns:
-        The different elements, along one axis; and for each element of `input` the int32 index of
-        its value there.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> [x.tolist() for x in ops.unique(Tensor([5, 2, 2, 1]))]
-        [[5, 2, 1], [0, 1, 1, 2]]
-
-    Source: MindSpore's `mindspore.ops.unique`.
-    """
-    check_tensor(input)
-    host = to_host(input._data)
-    _, first, inverse = np.unique(host, return_index=True, return_inverse=True)
-    order = first.argsort()
-    values = host.reshape(-1)[first[order]]
-    index = order.argsort()[inverse.reshape(host.shape)].astype(np.int32)
-    like = input._data
-    return wrap(to_device_of(values, like), input), wrap(to_device_of(index, like), input)
-
-
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """Return the slices of `input` along an axis that the indices select.
 
@@ -324,57 +256,6 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     return getitem_at(input, (slice(None),) * place + (index._data,))
 
 
-def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
-    """Return `input` with the elements of `src` at the indices along an axis.
-
-    Args:
-        input: A tensor with at least one axis.
-        axis: The axis along which `index` selects.
-        index: A tensor of integers with as many axes as `input`: where each element of `src` goes.
-        src: A tensor of the shape of `index`, or a number.
-
-    Returns:
-        A tensor of the shape and type of `input`; gradients flow to the elements that remain and to
-        `src`.
-
-    Raises:
-        ValueError: The shapes do not fit.
-        IndexError: An index is out of range.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.scatter(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]]), 9).tolist()
-        [[9, 2], [3, 9]]
-
-    Source: MindSpore's `mindspore.ops.scatter`.
-    """
-    check_tensor(input)
-    places = _places_along(input, axis, index, "axis")
-    try:
-        return setitem(input, places, _check_source(src, index))
-    except IndexError as error:
-        raise IndexError(f"For 'scatter', {error}") from None
-
-
-def _check_source(src: Tensor | Number, index: Tensor) -> Tensor | Number:
-    if not isinstance(src, Variable):
-        check_type(src, (Variable, int, float), "src")
-    elif src.shape != index.shape:
-        raise shape_error(src, "src", f"have the shape {index.shape} of 'index'")
-    return src
-
-
-def scatter_add(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
-    """Return `input` with the elements of `src` added at the indices along an axis."""
-    check_tensor(input)
-    places = _places_along(input, axis, index, "axis")
-    values = broadcast_to(_as_values_for(input, _check_source(src, index)), index.shape)
-    try:
-        return add(input, apply1(rules.scatter_add, values, places, input.shape))
-    except IndexError as error:
-        raise IndexError(f"For 'scatter', {error}") from None
-
-
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements at which `mask` is true.
 
@@ -397,10 +278,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """
     check_tensor(input)
     check_category(mask, dtypes.BOOL, "mask")
-    try:
-        shape = np.broadcast_shapes(input.shape, mask.shape)
-    except ValueError:
-        raise broadcast_error(input.shape, mask.shape) from None
+    shape = broadcast_shape(input.shape, mask.shape)
     chosen = broadcast_to(wrap(mask._data, mask), shape)._data
     return apply1(rules.getitem, broadcast_to(input, shape), (chosen,))
 
@@ -678,12 +556,14 @@ def _as_numpy_index(item: object) -> HostArray | None:
     return item if is_ndarray(item) else None
 
 
-def _places_along(input: Tensor, axis: int, index: Tensor, name: str) -> tuple[Array, ...]:
+def places_along(
+    input: Tensor, axis: int, index: Tensor, name: str, index_name: str = "index"
+) -> tuple[Array, ...]:
     """Return the position of each element of `index`, which selects along one axis."""
-    check_category(index, dtypes.INTEGER, "index")
+    check_category(index, dtypes.INTEGER, index_name)
     if index.ndim != input.ndim:
         raise ValueError(
-            f"For '{caller()}', 'index' must have {input.ndim} axes like 'input', "
+            f"For '{caller()}', '{index_name}' must have {input.ndim} axes like the input, "
             f"but its shape is {index.shape}."
         )
     place = normalize_axis_index(axis, input.ndim, name)
@@ -697,7 +577,7 @@ def _indices_along(axis: int, x: Tensor) -> Array:
     return xp.reshape(indices, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
-def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
+def as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
     """Return `value` as a variable of the type of `input`; ValueError if that cannot hold it."""
     dtype = dtype_of(input)
     if isinstance(value, int):

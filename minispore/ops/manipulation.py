@@ -18,6 +18,7 @@ from minispore.engine.dispatch import (
     Variable,
     apply1,
     apply_n,
+    broadcast_error,
     cast_to,
     check_fits,
     check_tensor,
@@ -366,11 +367,15 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.concat`.
     """
-    operands = _promote_tensors(tensors)
+    return join(promote_tensors(tensors), axis)
+
+
+def join(operands: list[Tensor], axis: int) -> Tensor:
+    """Return `concat` of tensors of one type."""
     place = normalize_axis_index(axis, operands[0].ndim, "axis")
     if len({(x.ndim, x.shape[:place] + x.shape[place + 1 :]) for x in operands}) > 1:
         raise ValueError(
-            f"For 'concat', all lengths but that of axis {axis} must be equal, "
+            f"For '{caller()}', all lengths but that of axis {axis} must be equal, "
             f"but the shapes are {[x.shape for x in operands]}."
         )
     return apply_n(rules.concat, operands, place)
@@ -399,7 +404,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.stack`.
     """
-    operands = _promote_tensors(tensors)
+    operands = promote_tensors(tensors)
     if len({x.shape for x in operands}) > 1:
         raise ValueError(
             f"For 'stack', the tensors must be of one shape, "
@@ -527,13 +532,14 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     return unbind(input_x, normalize_axis_index(axis, input_x.ndim, "axis"))
 
 
-def _promote_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
+def promote_tensors(tensors: Sequence[Tensor], name: str = "tensors") -> list[Tensor]:
+    """Return the tensors of an argument, at least one, in their common type."""
     if not isinstance(tensors, list | tuple):
-        raise type_error(tensors, "tensors", "be a list or tuple of Tensors")
+        raise type_error(tensors, name, "be a list or tuple of Tensors")
     if not tensors:
-        raise ValueError(f"For '{caller()}', the argument 'tensors' must not be empty.")
+        raise ValueError(f"For '{caller()}', the argument '{name}' must not be empty.")
     for i, x in enumerate(tensors):
-        check_tensor(x, f"tensors[{i}]")
+        check_tensor(x, f"{name}[{i}]")
     return cast_to_common_type(tensors)
 
 
@@ -858,6 +864,14 @@ def pad_constant(x: Tensor, added: Sequence[tuple[int, int]], value: float) -> T
     border = xp.full(shape, value, x._data.dtype)
     xp.assign(border, index, 0)
     return add(y, wrap(border, x))
+
+
+def broadcast_shape(*shapes: Shape) -> Shape:
+    """Return the shape to which shapes broadcast; raise ValueError if they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(*shapes) from None
 
 
 def as_shape(shape: object, name: str = "shape") -> Shape:

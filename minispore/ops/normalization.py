@@ -1,4 +1,4 @@
-"""Batch and layer normalization."""
+"""Batch, layer and root-mean-square normalization."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import normalization, shape
 from minispore.ops._writes import writable
 from minispore.ops.arithmetic import add, div, mul, sub
-from minispore.ops.elementwise import sqrt
+from minispore.ops.elementwise import rsqrt, sqrt
 from minispore.ops.manipulation import as_shape
+from minispore.ops.reduction import mean
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import caller, check_bool, check_number, value_error
 
-__all__ = ["batch_norm", "layer_norm"]
+__all__ = ["batch_norm", "layer_norm", "rms_norm"]
 
 
 def batch_norm(
@@ -153,6 +154,44 @@ def layer_norm(
         check_shape(value, lengths, name)
         y = apply(y, cast_to(value, dtype_of(wide)))
     return cast_to(y, dtype_of(x))
+
+
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """Return x / √(mean of x² + epsilon) · gamma over the last axes of each sample.
+
+    Args:
+        x: Of shape (…, *gamma.shape).
+        gamma: The factors, whose axes are those over which the mean is computed.
+        epsilon: Added to the mean of squares, in (0, 1].
+
+    Returns:
+        A tensor of the shape and type of `x`, and the factors 1 / √(mean + epsilon) in float32, or
+        float64 for a `x` of this type, with the reduced axes of length 1.
+
+    Raises:
+        ValueError: The shapes do not match.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> y, factors = ops.rms_norm(Tensor([[1.0, 7.0]]), Tensor([1.0, 2.0]))
+        >>> [round(number, 4) for number in y[0].tolist()], factors.shape
+        ([0.2, 2.8], (1, 1))
+
+    Source: MindSpore's `mindspore.ops.rms_norm`.
+    """
+    given = as_float(x, "x")
+    lengths = check_tensor(gamma, "gamma").shape
+    if not lengths or given.shape[-len(lengths) :] != lengths:
+        raise ValueError(
+            "For 'rms_norm', the shape of 'gamma' must be the last lengths of 'x', but they are "
+            f"{lengths} and {given.shape}."
+        )
+    check_epsilon(epsilon, "epsilon")
+    wide = half_to_float32(given)
+    axes = tuple(range(given.ndim - len(lengths), given.ndim))
+    factors = rsqrt(add(mean(mul(wide, wide), axes, True), epsilon))
+    y = mul(mul(wide, factors), cast_to(gamma, dtype_of(wide)))
+    return cast_to(y, dtype_of(given)), factors
 
 
 def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:

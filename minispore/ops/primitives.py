@@ -23,9 +23,12 @@ from minispore.engine.dispatch import (
 from minispore.ops import (
     arithmetic,
     assignment,
+    binary,
     comparison,
     composition,
     creation,
+    decompositions,
+    diagonals,
     elementwise,
     indexing,
     linalg,
@@ -35,6 +38,7 @@ from minispore.ops import (
     properties,
     random,
     reduction,
+    scattering,
 )
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops._windows import WindowGeometry
@@ -45,20 +49,21 @@ from minispore.utils.checks import as_pair, check_arguments, check_int
 
 __all__ = [
     "ACos", "Abs", "Acosh", "Add", "ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin",
-    "Asin", "Asinh", "Assign", "AssignAdd", "AssignSub", "Atan", "Atanh", "AvgPool",
-    "BatchMatMul", "BiasAdd", "BinaryCrossEntropy", "BroadcastTo", "Cast", "Ceil", "Concat",
-    "Cos", "Cosh", "DType", "Depend", "Div", "Equal", "Erf", "Erfc", "Exp", "ExpandDims", "Expm1",
+    "Asin", "Asinh", "Assign", "AssignAdd", "AssignSub", "Atan", "Atan2", "Atanh", "AvgPool",
+    "BatchMatMul", "BiasAdd", "BinaryCrossEntropy", "BroadcastTo", "Cast", "Ceil", "Concat", "Cos",
+    "Cosh", "DType", "Depend", "Diag", "Div", "Equal", "Erf", "Erfc", "Exp", "ExpandDims", "Expm1",
     "Fill", "Flatten", "Floor", "FloorDiv", "Gather", "GatherD", "GatherNd", "GeLU", "Greater",
     "GreaterEqual", "HSigmoid", "HSwish", "Identity", "KLDivLoss", "L2Normalize", "Less",
-    "LessEqual", "Log", "Log1p", "LogSoftmax", "LogicalAnd", "LogicalNot", "LogicalOr", "MatMul",
-    "MaxPool", "Maximum", "Minimum", "Mish", "Mul", "Neg", "NotEqual", "OneHot", "Ones",
-    "OnesLike", "PReLU", "Partial", "Pow", "Rank", "ReLU", "ReLU6", "RealDiv", "Reciprocal",
-    "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
-    "Reshape", "ResizeNearestNeighbor", "Rsqrt", "SeLU", "Select", "Shape", "Sigmoid",
-    "SigmoidCrossEntropyWithLogits", "Sign", "Sin", "Sinh", "Size", "Softmax", "Softsign", "Sort",
-    "Split", "Sqrt", "Square", "Squeeze", "Stack", "StandardNormal", "StopGradient",
-    "StridedSlice", "Sub", "Tan", "Tanh", "Tile", "TopK", "Transpose", "Trunc", "UniformInt",
-    "UniformReal", "UnsortedSegmentSum", "Unstack", "Zeros", "ZerosLike",
+    "LessEqual", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogicalAnd", "LogicalNot",
+    "LogicalOr", "MatMul", "MatrixDeterminant", "MaxPool", "Maximum", "Minimum", "Mish", "Mul",
+    "Neg", "NotEqual", "OneHot", "Ones", "OnesLike", "PReLU", "Partial", "Pow", "Rank", "ReLU",
+    "ReLU6", "RealDiv", "Reciprocal", "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean",
+    "ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "ResizeNearestNeighbor", "Rsqrt",
+    "ScatterNd", "SeLU", "Select", "Shape", "Sigmoid", "SigmoidCrossEntropyWithLogits", "Sign",
+    "Sin", "Sinh", "Size", "Softmax", "Softsign", "Sort", "Split", "Sqrt", "Square", "Squeeze",
+    "Stack", "StandardNormal", "StopGradient", "StridedSlice", "Sub", "Tan", "Tanh",
+    "TensorScatterAdd", "Tile", "TopK", "Transpose", "Trunc", "UniformInt", "UniformReal",
+    "UnsortedSegmentSum", "Unstack", "Xlogy", "Zeros", "ZerosLike",
 ]  # fmt: skip
 
 Assign: Final = primitive("Assign", assignment.assign)
@@ -133,7 +138,14 @@ Cast: Final = primitive("Cast", elementwise.cast)
 StopGradient: Final = primitive("StopGradient", elementwise.stop_gradient)
 GatherD: Final = primitive("GatherD", indexing.gather_elements)
 GatherNd: Final = primitive("GatherNd", indexing.gather_nd)
-UnsortedSegmentSum: Final = primitive("UnsortedSegmentSum", indexing.unsorted_segment_sum)
+UnsortedSegmentSum: Final = primitive("UnsortedSegmentSum", scattering.unsorted_segment_sum)
+Atan2: Final = primitive("Atan2", binary.atan2)
+Diag: Final = primitive("Diag", diagonals.diag)
+LogMatrixDeterminant: Final = primitive("LogMatrixDeterminant", decompositions.slogdet)
+MatrixDeterminant: Final = primitive("MatrixDeterminant", decompositions.det)
+ScatterNd: Final = primitive("ScatterNd", scattering.scatter_nd)
+TensorScatterAdd: Final = primitive("TensorScatterAdd", scattering.tensor_scatter_add)
+Xlogy: Final = primitive("Xlogy", binary.xlogy)
 Reshape: Final = primitive("Reshape", manipulation.reshape)
 Flatten: Final = primitive("Flatten", manipulation.flatten)
 Transpose: Final = primitive("Transpose", manipulation.permute)

@@ -6,9 +6,8 @@ from typing import cast
 import numpy as np
 
 from minispore.engine import dtypes
-from minispore.engine.array import host_values
+from minispore.engine.array import host_values, to_host
 from minispore.engine.dispatch import (
-    broadcast_error,
     check_fits,
     check_numbers,
     check_tensor,
@@ -19,10 +18,12 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops.creation import parse_shape, tensor_from_array
+from minispore.ops.manipulation import broadcast_shape
 from minispore.ops.seed import generator
 from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import AnyArray
 from minispore.utils.checks import (
+    INT32_MAX,
     as_items,
     caller,
     check_bool,
@@ -34,8 +35,8 @@ from minispore.utils.checks import (
 )
 
 __all__ = [
-    "dropout", "dropout2d", "normal", "rand", "randint", "randn", "randperm", "standard_normal",
-    "uniform",
+    "dropout", "dropout2d", "multinomial", "normal", "rand", "randint", "randn", "randperm",
+    "standard_normal", "uniform",
 ]  # fmt: skip
 
 # The number of random bits of an element in [0, 1), by the size of the float type in bytes.
@@ -273,6 +274,62 @@ def normal(
     return _draw(lambda rng: center + width * rng.standard_normal(lengths), dtypes.float32, seed)
 
 
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None
+) -> Tensor:
+    """Return random indices, each drawn with a probability that is proportional to its weight.
+
+    Args:
+        input: The weights: numbers of at least 0, of shape (n,) or (rows, n).
+        num_samples: How many indices to draw, for each row.
+        replacement: Whether an index may be drawn again.
+        seed: As in `rand`.
+
+    Returns:
+        An int32 tensor of shape (num_samples,) or (rows, num_samples).
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+        ValueError: A weight is negative or not finite, or a row has no weight above 0, or without
+            replacement fewer than `num_samples`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.multinomial(Tensor([[0.0, 2.0], [3.0, 0.0]]), 3).tolist()
+        [[1, 1, 1], [0, 0, 0]]
+
+    Source: MindSpore's `mindspore.ops.multinomial`.
+    """
+    check_numbers(input)
+    check_int(num_samples, "num_samples", low=0, high=INT32_MAX)
+    check_bool(replacement, "replacement")
+    if input.ndim not in {1, 2}:
+        raise shape_error(input, "input", "have one axis or two")
+    weights = np.asarray(to_host(input._data), np.float64)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("For 'multinomial', the weights must be finite and at least 0.")
+    available = (weights > 0).sum(-1).min(initial=weights.shape[-1])
+    needed = 1 if replacement else num_samples
+    if num_samples and available < needed:
+        raise ValueError(
+            f"For 'multinomial', each row must have {needed} weights above 0 or more, but one has "
+            f"{available}."
+        )
+    shape = (*weights.shape[:-1], num_samples)
+
+    def draw(rng: np.random.Generator) -> AnyArray:
+        if not replacement:
+            # The times at which events of these rates first happen.
+            with np.errstate(divide="ignore"):
+                times = rng.exponential(size=weights.shape) / weights
+            return np.asarray(times.argsort(-1)[..., :num_samples])
+        ends = np.cumsum(weights, -1)
+        points = rng.random(shape) * ends[..., -1:]
+        return np.asarray((points[..., None] >= ends[..., None, :]).sum(-1))
+
+    return _draw(draw, dtypes.int32, seed)
+
+
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None
 ) -> Tensor:
@@ -395,11 +452,7 @@ def _stream(seed: object, name: str = "ops") -> str:
 
 def _broadcast_lengths(shape: object, *arrays: AnyArray) -> tuple[int, ...]:
     """Return the shape to which the argument `shape` and those of arrays broadcast."""
-    lengths = parse_shape(shape, "shape")
-    try:
-        return np.broadcast_shapes(lengths, *(x.shape for x in arrays))
-    except ValueError:
-        raise broadcast_error(lengths, *(x.shape for x in arrays)) from None
+    return broadcast_shape(parse_shape(shape, "shape"), *(x.shape for x in arrays))
 
 
 def _float_dtype(dtype: DTypeLike | None) -> DType:

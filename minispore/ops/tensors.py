@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
+from types import MethodType
 from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
     Final,
+    Generic,
     Literal,
     NoReturn,
     ParamSpec,
@@ -107,6 +109,20 @@ def method(
 def typed_as(_: F) -> Callable[[Any], F]:
     """Return a decorator that gives a method the type of another one, for its overloads."""
     return lambda function: function
+
+
+class LazyMethod(Generic[P, R]):
+    """A method that is a function of a module that is imported when the method is first used."""
+
+    def __init__(self, get: Callable[[], Callable[Concatenate[Tensor, P], R]]) -> None:
+        self._get = get
+
+    @overload
+    def __get__(self, tensor: None, owner: object) -> Callable[Concatenate[Tensor, P], R]: ...
+    @overload
+    def __get__(self, tensor: Tensor, owner: object) -> Callable[P, R]: ...
+    def __get__(self, tensor: Tensor | None, owner: object) -> Callable[..., R]:
+        return self._get() if tensor is None else MethodType(self._get(), tensor)
 
 
 class Tensor(Variable):
@@ -675,7 +691,6 @@ class Tensor(Variable):
     amax: Final = method(reduction.amax)
     amin: Final = method(reduction.amin)
     logsumexp: Final = method(reduction.logsumexp)
-    norm: Final = method(reduction.norm)
     cumprod: Final = method(reduction.cumprod)
     topk: Final = method(reduction.topk)
     nonzero: Final = method(indexing.nonzero)
@@ -706,6 +721,32 @@ class Tensor(Variable):
     addmm: Final = method(linalg.addmm)
     addmv: Final = method(linalg.addmv)
     baddbmm: Final = method(linalg.baddbmm)
+    arctan2: Final = LazyMethod(lambda: ops.atan2)
+    atan2: Final = LazyMethod(lambda: ops.atan2)
+    bincount: Final = LazyMethod(lambda: ops.bincount)
+    cholesky: Final = LazyMethod(lambda: ops.cholesky)
+    cross: Final = LazyMethod(lambda: ops.cross)
+    cummax: Final = LazyMethod(lambda: ops.cummax)
+    cummin: Final = LazyMethod(lambda: ops.cummin)
+    det: Final = LazyMethod(lambda: ops.det)
+    diag: Final = LazyMethod(lambda: ops.diag)
+    diagflat: Final = LazyMethod(lambda: ops.diagflat)
+    fmod: Final = LazyMethod(lambda: ops.fmod)
+    fold: Final = LazyMethod(lambda: ops.fold)
+    index_add: Final = LazyMethod(lambda: ops.index_add)
+    inverse: Final = LazyMethod(lambda: ops.inverse)
+    isclose: Final = LazyMethod(lambda: ops.isclose)
+    log_matrix_determinant: Final = LazyMethod(lambda: ops.slogdet)
+    logdet: Final = LazyMethod(lambda: ops.logdet)
+    matrix_determinant: Final = LazyMethod(lambda: ops.det)
+    median: Final = LazyMethod(lambda: ops.median)
+    multinomial: Final = LazyMethod(lambda: ops.multinomial)
+    nan_to_num: Final = LazyMethod(lambda: ops.nan_to_num)
+    norm: Final = LazyMethod(lambda: ops.norm)
+    slogdet: Final = LazyMethod(lambda: ops.slogdet)
+    svd: Final = LazyMethod(lambda: ops.svd)
+    unfold: Final = LazyMethod(lambda: ops.unfold)
+    xlogy: Final = LazyMethod(lambda: ops.xlogy)
 
     def remainder(
         self, other: Tensor | Values | None = None, *, divisor: Tensor | Values | None = None
@@ -1006,9 +1047,36 @@ class Tensor(Variable):
         check_one_of(reduce, ("none", "add"), "reduce")
         source: Tensor | Number = src
         place = _resolve_alias(axis, dim)
-        if reduce == "none":
-            return indexing.scatter(self, place, index, source)
-        return indexing.scatter_add(self, place, index, source)
+        put = ops.scatter if reduce == "none" else ops.scattering.add_along_axis
+        return put(self, place, index, source)
+
+    def scatter_add(self, dim: Int, index: Tensor, src: Tensor) -> Tensor:
+        """Return the tensor with `src` added at indices along an axis."""
+        check_tensor(src, "src")
+        return ops.scattering.add_along_axis(self, dim, index, src)
+
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """Return the tensor with the first elements of `source` where `mask` is true, in order.
+
+        Examples:
+            >>> x = Tensor([1, 2, 3])
+            >>> x.masked_scatter(Tensor([True, False, True]), Tensor([7, 8, 9])).tolist()
+            [7, 2, 8]
+        """
+        return ops.scattering.put_where(self, mask, source)
+
+    def searchsorted(
+        self,
+        v: Tensor,
+        side: Literal["left", "right"] = "left",
+        sorter: Tensor | None = None,
+    ) -> Tensor:
+        """Return where values are to be inserted into the sorted tensor: int32 indices."""
+        return ops.searchsorted(self, v, out_int32=True, side=side, sorter=sorter)
+
+    def qr(self, some: Bool = True) -> tuple[Tensor, Tensor]:
+        """Return the QR decomposition: `some` is False for square Q."""
+        return ops.qr(self, "reduced" if check_type(some, Bool, "some") else "complete")
 
     def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor:
         """Return the diagonals of the matrices along two axes."""

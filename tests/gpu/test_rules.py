@@ -21,8 +21,19 @@ def on_card(arg: object) -> object:
     return from_host(arg) if is_ndarray(arg) else map_items(on_card, arg)
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=lambda dtype: dtype.__name__)
+# The signs of singular vectors are arbitrary.
+UNIQUE = CASES.keys() - {"decompositions.svd"}
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    [
+        pytest.param(CASES[name], dtype, id=f"{name} {dtype.__name__}")
+        for name in sorted(UNIQUE)
+        for dtype in TOLERANCE
+        if dtype in CASES[name].dtypes
+    ],
+)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_each_rule(

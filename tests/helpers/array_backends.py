@@ -41,6 +41,9 @@ class StrictNamespace:
     def fold(self, x: object, /, **settings: int) -> object:
         return strictly(_numpy.fold(to_numpy(x), **settings))
 
+    def decompose(self, x: object, /, *, kind: str) -> object:
+        return strictly(np.asarray(_numpy.decompose(to_numpy(x), kind=kind)))
+
 
 STRICT_ARRAY = cast("type[Array]", type(strict.asarray(0.0)))
 register_namespace(STRICT_ARRAY, cast("Namespace[Array]", StrictNamespace()))

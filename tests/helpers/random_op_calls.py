@@ -347,7 +347,7 @@ def of_matrices(draw: st.DrawFn) -> Call:
     """Draw an operand with an order of norms, of all elements or of matrices in two axes."""
     rng, shape = draw(generators), draw(mst.shapes(2, 3, 1))
     axes = draw(st.permutations(range(len(shape))))[:2]
-    order = draw(st.sampled_from([None, "fro", 1, -1, np.inf, -np.inf]))
+    order = draw(st.sampled_from([None, "fro", "nuc", 1, -1, 2, np.inf, -np.inf]))
     everything = order is None and draw(st.booleans())
     return Call(
         (numbers(rng, shape),), (order, None if everything else tuple(axes), draw(st.booleans()))
@@ -388,3 +388,133 @@ def interleaved(draw: st.DrawFn) -> Call:
     length = int(np.prod(shape)) if axis is None else shape[axis]
     per_element = st.lists(st.integers(0, 3), min_size=length, max_size=length).map(tuple)
     return Call((numbers(draw(generators), shape),), (draw(st.integers(0, 3) | per_element), axis))
+
+
+@st.composite
+def of_equal_shapes(draw: st.DrawFn) -> Call:
+    """Draw a list of operands of one shape, also without axes."""
+    rng, shape, count = draw(generators), draw(mst.shapes(0, 3, 1)), draw(st.integers(1, 3))
+    return Call(tuple(numbers(rng, shape) for _ in range(count)), as_list=True)
+
+
+@st.composite
+def full_rank(
+    draw: st.DrawFn, *args: object, rows: int = 0, columns: int = 0, symmetric: bool = False
+) -> Call:
+    """Draw matrices with different singular values, far from singular ones."""
+    side = draw(st.integers(1, 3))
+    matrix = numbers(draw(generators), (*draw(mst.shapes(0, 1, 1)), rows or side, columns or side))
+    larger = 0.25 * matrix
+    if symmetric:
+        larger = (larger + larger.mT) / 2
+    diagonal = np.eye(*matrix.shape[-2:]) * np.arange(3.0, 3.0 + matrix.shape[-1])
+    return Call((larger + diagonal,), args)
+
+
+@st.composite
+def triples(draw: st.DrawFn) -> Call:
+    """Draw two operands that broadcast, with an axis of length 3, and the axis."""
+    drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=3))
+    rng, (x, y) = draw(generators), drawn.input_shapes
+    return Call((numbers(rng, (*x, 3)), numbers(rng, (*y, 3))), (-1,))
+
+
+@st.composite
+def occurrences(draw: st.DrawFn) -> Call:
+    """Draw whole numbers, a weight of each, and the least number of sums."""
+    rng, count = draw(generators), draw(st.integers(1, 6))
+    numbers_of = np.asarray(rng.integers(0, 4, count))
+    return Call((numbers_of, numbers(rng, (count,))), (draw(st.integers(0, 6)),))
+
+
+@st.composite
+def embedded(draw: st.DrawFn) -> Call:
+    shape = draw(mst.shapes(1, 3, 1))
+    first, second, *_ = draw(st.permutations(range(-len(shape) - 1, 0)))
+    return Call((numbers(draw(generators), shape),), (draw(st.integers(-2, 2)), first, second))
+
+
+def extraordinary(rng: np.random.Generator, shape: Shape) -> Array:
+    """Return numbers, some of which are NaN or infinite."""
+    rest = rng.choice([np.nan, np.inf, -np.inf], shape)
+    return np.where(rng.random(shape) < 0.3, rest, numbers(rng, shape))
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[Shape, tuple[object, ...], int]:
+    """Draw the size of images, the arguments for windows over them, and the number of windows."""
+    kernel, stride, padding, spread = (
+        draw(st.tuples(*[st.integers(low, high)] * 2))
+        for low, high in ((1, 2), (1, 2), (0, 1), (1, 2))
+    )
+    size = draw(st.tuples(*[st.integers(3, 5)] * 2))
+    counts = [
+        (size[i] + 2 * padding[i] - spread[i] * (kernel[i] - 1) - 1) // stride[i] + 1
+        for i in range(2)
+    ]
+    return size, (kernel, spread, padding, stride), counts[0] * counts[1]
+
+
+@st.composite
+def unfolded(draw: st.DrawFn) -> Call:
+    size, arguments, _ = draw(windows())
+    channels = draw(st.integers(1, 2))
+    return Call((numbers(draw(generators), (2, channels, *size)),), arguments)
+
+
+@st.composite
+def folded(draw: st.DrawFn) -> Call:
+    size, arguments, count = draw(windows())
+    channels = draw(st.integers(1, 2))
+    kernel = int(np.prod(np.asarray(arguments[0])))
+    patches = numbers(draw(generators), (2, channels * kernel, count))
+    return Call((patches,), (size, *arguments))
+
+
+@st.composite
+def pixels(draw: st.DrawFn, *, back: bool = False) -> Call:
+    """Draw images whose channels, or sizes if `back`, are divisible, and a factor."""
+    factor, (n, height, width) = draw(st.integers(1, 3)), draw(st.tuples(*[st.integers(1, 2)] * 3))
+    shape = (n, height * factor, width * factor) if back else (n * factor**2, height, width)
+    return Call((numbers(draw(generators), (*draw(mst.shapes(0, 1, 1)), *shape)),), (factor,))
+
+
+@st.composite
+def transposed_convolution(draw: st.DrawFn) -> Call:
+    """Draw images, kernels and biases, and the arguments after them."""
+    rng, groups = draw(generators), draw(st.integers(1, 2))
+    inner, outer, n = draw(st.tuples(*[st.integers(1, 2)] * 3))
+    height, width, rows, columns = draw(st.tuples(*[st.integers(2, 3)] * 4))
+    stride, spread = draw(st.tuples(*[st.integers(1, 2)] * 2))
+    padding = draw(st.integers(0, 1))
+    more = draw(st.integers(0, max(stride, spread) - 1))
+    batch = draw(st.sampled_from([(), (n,)]))
+    return Call(
+        (
+            numbers(rng, (*batch, inner * groups, height, width)),
+            numbers(rng, (inner * groups, outer, rows, columns)),
+            numbers(rng, (outer * groups,)),
+        ),
+        (stride, padding, more, groups, spread),
+    )
+
+
+@st.composite
+def placed(draw: st.DrawFn, *, into: bool = False) -> Call:
+    """Draw positions and elements or slices to add there; before them an operand, or its shape."""
+    found = draw(positions())
+    x, index = found.operands
+    if index.ndim < 2:
+        index = index[None]
+    rng, shape = draw(generators), (*index.shape[:-1], *x.shape[index.shape[-1] :])
+    updates = numbers(rng, shape)
+    return Call((x, index, updates)) if into else Call((index, updates), (x.shape,))
+
+
+@st.composite
+def in_sorted_rows(draw: st.DrawFn) -> Call:
+    """Draw sorted numbers, of one row or several, the numbers to find in them, and the side."""
+    rng, (n, m, k) = draw(generators), draw(st.tuples(*[st.integers(1, 4)] * 3))
+    rows = (k, n) if draw(st.booleans()) else (n,)
+    values = whole(rng, (k, m))
+    return Call((np.sort(whole(rng, rows), -1), values), (draw(st.booleans()),))

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 import minispore.engine.rules
 from minispore.engine.array import Array, HostArray
 from minispore.engine.rules import (
+    angles,
     arithmetic,
+    decompositions,
     elementwise,
     indexing,
     linalg,
@@ -73,6 +75,20 @@ def halves(x: Floats) -> Floats:
 def nonzero_integers(x: Floats) -> Floats:
     size: Floats = 1 + np.floor(3 * np.abs(x))
     return np.sign(x) * size
+
+
+def of_full_rank(x: Floats) -> Floats:
+    """Return matrices that are far from singular ones, with different singular values."""
+    rows, columns = x.shape[-2:]
+    diagonal = np.zeros((rows, columns))
+    np.fill_diagonal(diagonal, 3.0 + 2.0 * np.arange(min(rows, columns)))
+    return 0.25 * x + diagonal
+
+
+def definite(x: Floats) -> Floats:
+    """Return symmetric positive definite matrices."""
+    matrices = of_full_rank(x)
+    return (matrices + matrices.mT) / 2.0
 
 
 def condition(x: Floats) -> NDArray[np.bool_]:
@@ -222,6 +238,15 @@ def multiplied(draw: st.DrawFn) -> Drawn:
 
 
 @st.composite
+def matrices(draw: st.DrawFn, *, square: bool = False, tall: bool = False) -> Drawn:
+    """Draw the shape of stacked matrices."""
+    rows, columns = draw(st.tuples(*[st.integers(1, 3)] * 2))
+    if square or (tall and rows < columns):
+        columns = rows
+    return ((*draw(shapes(0))[:1], rows, columns),), ()
+
+
+@st.composite
 def neurons(draw: st.DrawFn) -> Drawn:
     n, inputs, outputs = draw(st.tuples(*[st.integers(0, 3)] * 3))
     return ((n, inputs), (outputs, inputs), (outputs,)), ()
@@ -325,12 +350,14 @@ class Case:
         domains: For each operand, a function from numbers between −2 and 2 to valid elements; the
             last one applies to all further operands.
         as_sequence: Whether the rule takes its operands as one sequence.
+        dtypes: The types of its operands.
     """
 
     rule: Callable[..., object]
     drawn: st.SearchStrategy[Drawn] = field(default_factory=one)
     domains: tuple[Domain, ...] = (anything,)
     as_sequence: bool = False
+    dtypes: tuple[type[np.floating], ...] = (np.float16, np.float32, np.float64)
 
     def __call__(self, operands: Sequence[object], args: Sequence[object]) -> Outcome:
         """Return the rule's value and pullbacks, typed as functions of numpy's arrays."""
@@ -375,7 +402,10 @@ def cast_like(x: Array) -> object:
     return elementwise.cast(x, x.dtype)
 
 
+# numpy decomposes matrices in these types alone; operations apply rules of float16 in float32.
+WIDE = (np.float32, np.float64)
 CASES: dict[str, Case] = {
+    "angles.atan2": Case(angles.atan2, broadcasting(), (anything, away_from_zero)),
     "arithmetic.add": Case(arithmetic.add, broadcasting()),
     "arithmetic.subtract": Case(arithmetic.subtract, broadcasting()),
     "arithmetic.multiply": Case(arithmetic.multiply, broadcasting()),
@@ -386,6 +416,23 @@ CASES: dict[str, Case] = {
     "arithmetic.minimum": Case(arithmetic.minimum, broadcasting()),
     "arithmetic.where": Case(arithmetic.where, broadcasting(3), (condition, anything)),
     "arithmetic.negative": Case(arithmetic.negative),
+    "decompositions.inverse": Case(
+        decompositions.inverse, matrices(square=True), (of_full_rank,), dtypes=WIDE
+    ),
+    "decompositions.det": Case(
+        decompositions.det, matrices(square=True), (of_full_rank,), dtypes=WIDE
+    ),
+    "decompositions.slogdet": Case(
+        decompositions.slogdet, matrices(square=True), (of_full_rank,), dtypes=WIDE
+    ),
+    "decompositions.cholesky": Case(
+        decompositions.cholesky, matrices(square=True), (definite,), dtypes=WIDE
+    ),
+    "decompositions.qr": Case(decompositions.qr, matrices(tall=True), (of_full_rank,), dtypes=WIDE),
+    "decompositions.singular_values": Case(
+        decompositions.singular_values, matrices(), (of_full_rank,), dtypes=WIDE
+    ),
+    "decompositions.svd": Case(decompositions.svd, matrices(), (of_full_rank,), dtypes=WIDE),
     "elementwise.exp": Case(elementwise.exp),
     "elementwise.log": Case(elementwise.log, domains=(positive,)),
     "elementwise.log1p": Case(elementwise.log1p, domains=(positive,)),

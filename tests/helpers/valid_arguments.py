@@ -37,6 +37,10 @@ def images() -> Tensor:
     return Tensor(np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4))
 
 
+def symmetric() -> Tensor:
+    return Tensor([[4.0, 1.0], [1.0, 2.0]])
+
+
 def total(values: Tensor) -> Tensor:
     return values.sum()
 
@@ -243,6 +247,55 @@ OPERATIONS: dict[str, dict[str, object]] = {
         "sens_param": False,
     },
     "where": {"condition": Tensor([True, False, True]), "input": x(), "other": 0.0},
+    "atan2": {"input": x(), "other": x()},
+    "bincount": {"input": Tensor([2, 0, 0]), "weights": ops.ones(3), "minlength": 2},
+    "cholesky": {"input_x": symmetric(), "upper": True},
+    "column_stack": {"tensors": [x(), x()]},
+    "conv_transpose2d": {
+        "input": images(), "weight": ops.ones((2, 1, 2, 2)), "bias": ops.ones(2), "stride": 2,
+        "padding": 1, "output_padding": 1, "groups": 2, "dilation": 1,
+    },
+    "cross": {"input": x(), "other": x(), "dim": 1},
+    "cummax": {"input": x(), "axis": 1},
+    "cummin": {"input": x(), "axis": 1},
+    "det": {"input": symmetric()},
+    "diag": {"input": x()},
+    "diag_embed": {"input": x(), "offset": 1, "dim1": 0, "dim2": 2},
+    "diagflat": {"input": x(), "offset": 1},
+    "dstack": {"tensors": [x(), x()]},
+    "fmod": {"input": x(), "other": x()},
+    "fold": {
+        "input": ops.ones((1, 4, 6)), "output_size": (3, 4), "kernel_size": 2, "dilation": 1,
+        "padding": 0, "stride": 1,
+    },
+    "hstack": {"tensors": [x(), x()]},
+    "inverse": {"input": symmetric()},
+    "isclose": {"input": x(), "other": x(), "rtol": 0.5, "atol": 0.5, "equal_nan": True},
+    "kron": {"input": x(), "other": x()},
+    "logdet": {"input": symmetric()},
+    "median": {"input": x(), "axis": 0, "keepdims": True},
+    "multinomial": {"input": x() + 1, "num_samples": 2, "replacement": False, "seed": 3},
+    "nan_to_num": {"input": x(), "nan": 1, "posinf": 2.5, "neginf": 0},
+    "pixel_shuffle": {"input": ops.ones((1, 4, 2, 3)), "upscale_factor": 2},
+    "pixel_unshuffle": {"input": ops.ones((1, 2, 4, 2)), "downscale_factor": 2},
+    "qr": {"input": symmetric(), "mode": "complete"},
+    "rms_norm": {"x": x(), "gamma": ops.ones(3), "epsilon": 1e-5},
+    "row_stack": {"tensors": [x(), x()]},
+    "scatter_nd": {"indices": Tensor([[0], [1]]), "updates": x(), "shape": (4, 3)},
+    "searchsorted": {
+        "sorted_sequence": x(), "values": x(), "out_int32": True, "right": True, "side": "right",
+        "sorter": Tensor([[0, 1, 2], [0, 1, 2]]),
+    },
+    "slogdet": {"input": symmetric()},
+    "svd": {"input": symmetric(), "full_matrices": True, "compute_uv": False},
+    "tensor_scatter_add": {"input_x": x(), "indices": Tensor([[0], [1]]), "updates": x()},
+    "tensor_scatter_elements": {
+        "input_x": x(), "indices": Tensor([[0], [1]]), "updates": ops.ones((2, 1)), "axis": 1,
+        "reduction": "add",
+    },
+    "unfold": {"input": images(), "kernel_size": 2, "dilation": 1, "padding": 1, "stride": 2},
+    "vstack": {"inputs": [x(), x()]},
+    "xlogy": {"input": x(), "other": x() + 1},
     "zeros": {"size": (2, 3), "dtype": ms.int32},
     "zeros_like": {"input": x(), "dtype": ms.int32},
 }  # fmt: skip
@@ -357,8 +410,8 @@ NOT_CALLED: dict[str, set[str]] = {
     "nn": {"Cell", "Initializer", "LearningRateSchedule", "LossBase", "Optimizer"},
     "ops": {
         *("apply_rule", "assign", "assign_add", "assign_sub", "clip_by_global_norm", "constexpr"),
-        *("clip_by_value", "depend", "einsum", "get_grad", "identity", "meshgrid", "partial"),
-        *("rand", "randn", "stop_gradient", "vmap"),
+        *("clip_by_value", "depend", "einsum", "get_grad", "identity", "index_add", "meshgrid"),
+        *("partial", "rand", "randn", "scatter_add", "stop_gradient", "vmap"),
         *(name for name in dir(operations) if name != "GradOperation"),
     },
     "train": {

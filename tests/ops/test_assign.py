@@ -1,10 +1,13 @@
-"""`ops.assign`, alone and in a user-defined optimizer."""
+"""`ops.assign` and `ops.index_add`, alone and in a user-defined optimizer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose as close
+from numpy.typing import NDArray
 
 from minispore import Parameter, Tensor, grad, nn, ops
 
@@ -60,3 +63,38 @@ def test_invalid_arguments_raise() -> None:
     with pytest.raises(TypeError, match="For 'assign', the type of 'value' must be"):
         ops.assign(weight, "1")  # type: ignore[arg-type]
     assert weight.tolist() == [1.0, 2.0]
+
+
+@given(
+    places=st.lists(st.integers(-3, 2), min_size=1, max_size=4),
+    axis=st.sampled_from([0, 1, -1]),
+    make=st.sampled_from([Tensor, Parameter]),
+)
+def test_index_add_writes_into_its_argument(
+    places: list[int], axis: int, make: Callable[[NDArray[np.float64]], Tensor]
+) -> None:
+    values = np.arange(9.0).reshape(3, 3)
+    slices = np.arange(3.0 * len(places)).reshape(len(places), 3)
+    slices = slices if axis == 0 else slices.T
+    expected = values.copy()
+    for i, place in enumerate(places):
+        np.moveaxis(expected, axis, 0)[place] += np.moveaxis(slices, axis, 0)[i]
+    x = make(values)
+    memory = x.asnumpy()
+    assert ops.index_add(x, Tensor(places), Tensor(slices), axis).tolist() == expected.tolist()
+    assert memory.tolist() == expected.tolist()
+    if axis == 0:
+        again = make(values)
+        assert ops.scatter_add(again, Tensor(places), Tensor(slices)).tolist() == expected.tolist()
+        assert again.tolist() == expected.tolist()
+
+
+def test_gradients_flow_through_what_index_add_has_written() -> None:
+    places = Tensor([1, 1])
+
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        z = x * 1.0
+        return (ops.index_add(z, places, y, 0) * z).sum()
+
+    first, second = grad(product, (0, 1))(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+    assert (first.tolist(), second.tolist()) == ([2.0, 18.0], [18.0, 18.0])

@@ -100,11 +100,19 @@ def test_float16_sums_do_not_overflow_or_stagnate() -> None:
     assert ops.softmax(Tensor(np.ones(70000, np.float16)))[0].item() == np.float16(1 / 70000)
 
 
+def definite(x: float16.Half) -> float16.Half:
+    """Return a symmetric positive definite matrix."""
+    wide = np.minimum(np.abs(x), 1e4).astype(np.float64)
+    return np.asarray(wide + wide.T + (2 * wide.max() + 0.5) * np.eye(2), np.float16)
+
+
 # They draw numbers between others, with respect to which they are not differentiated.
-NOT_COMPARED = {"normal", "uniform"}
+NOT_COMPARED = {"multinomial", "normal", "uniform"}
 # What else an operation needs of its operands.
 DOMAINS: dict[str, Callable[[float16.Half], float16.Half]] = {
     "binary_cross_entropy": lambda x: np.minimum(np.abs(x), np.float16(1)),
+    "searchsorted": lambda x: np.sort(x),
+    **dict.fromkeys(("cholesky", "det", "inverse", "logdet", "qr", "slogdet", "svd"), definite),
 }
 
 
@@ -165,7 +173,11 @@ def test_float16_of_each_operation_is_its_rounded_float32(
 
 
 # Operations of tensors whose lengths their other arguments, or those of another operand, say.
-OF_FIXED_LENGTHS = {"addmm", "baddbmm", "broadcast_to", "index_select", "outer", "squeeze", "where"}
+OF_FIXED_LENGTHS = {
+    *("addmm", "baddbmm", "broadcast_to", "index_select", "outer", "squeeze", "where"),
+    *("cholesky", "det", "inverse", "logdet", "qr", "searchsorted", "slogdet", "svd"),
+    *("diag", "diagflat", "kron"),
+}
 
 
 @pytest.mark.filterwarnings("ignore:The gradients are all zero")

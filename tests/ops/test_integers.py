@@ -43,18 +43,27 @@ MODULAR = {
         "sub",
     ),
     *("subtract", "trace", "unsorted_segment_sum"),
+    *("cross", "fold", "kron", "scatter_nd", "tensor_scatter_add", "tensor_scatter_elements"),
 }
 # What is true or false: sums and products of bools, as in numpy, and bools with other numbers.
-LOGICAL = {"add", "bias_add", "bmm", "dense", "dot", "matmul", "mm", "mul", "mv", "outer", "pad"}
+LOGICAL = {
+    *("add", "bias_add", "bmm", "dense", "dot", "matmul", "mm", "mul", "mv", "outer", "pad"),
+    *("fold", "kron", "scatter_nd", "tensor_scatter_add", "tensor_scatter_elements"),
+}
 NO_BOOLS = {
     *("addmm", "addmv", "argsort", "baddbmm", "ceil", "cumsum", "div", "floor_divide", "frac"),
     *("l1_loss",),
     *("max_pool2d", "mean", "mse_loss", "neg", "pow", "remainder", "round", "sign", "sort", "sub"),
     *("subtract", "topk", "trace", "trunc", "unsorted_segment_sum"),
+    *("bincount", "cross", "cummax", "cummin", "fmod", "median"),
 }
 NO_INTEGERS = {"batch_norm", "dropout", "dropout2d", "interpolate", "std", "var"}
-# Functions whose arguments are probabilities, and others that draw random numbers.
-OTHERS = {"binary_cross_entropy", "cast", "kl_div", "normal", "uniform"}
+# Functions whose arguments are probabilities, sorted, or matrices that are far from singular ones,
+# and others that draw random numbers.
+OTHERS = {
+    *("binary_cross_entropy", "cast", "kl_div", "multinomial", "normal", "searchsorted", "uniform"),
+    *("cholesky", "det", "inverse", "logdet", "qr", "slogdet", "svd"),
+}
 # Arguments of integers instead of floats, of which some functions would make floats.
 ARGUMENTS: dict[str, dict[str, object]] = {
     "addmm": {"alpha": 3},
@@ -159,7 +168,7 @@ def test_integers_give_the_numbers_of_float64_or_are_refused(case: str, seed: in
 
         def integers(like: Tensor, i: int) -> Tensor:
             values[i] = drawn(rng, like.shape, kind)  # noqa: B023 (called in this iteration)
-            if name in {"floor_divide", "remainder", "div", "pow"}:
+            if name in {"floor_divide", "fmod", "remainder", "div", "pow"}:
                 # Neither a division by 0 nor 0 to a negative power.
                 values[i] = np.where(values[i] == 0, 1, values[i]).astype(kind)  # noqa: B023
             return Tensor(values[i])  # noqa: B023

@@ -16,8 +16,8 @@ from tests.helpers.valid_arguments import OPERATIONS
 
 Floats = NDArray[np.float64]
 
-# Methods whose arguments differ from those of the operation.
-DIFFERENT = {"fill", "flatten"}
+# Methods whose arguments differ from those of the operation, and a random one.
+DIFFERENT = {"fill", "flatten", "multinomial", "qr", "searchsorted"}
 MINIMUM = {"clip": 1, "split": 2}
 MAXIMUM = {"sum": 1}
 # Functions of numbers from -1 to 1.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import minispore as ms
@@ -32,6 +32,7 @@ DRAWN: dict[str, Callable[[int | None], Tensor]] = {
     "rand": lambda seed: ops.rand(4, seed=seed),
     "randn": lambda seed: ops.randn(4, seed=seed),
     "randint": lambda seed: ops.randint(0, 1 << 40, (4,), seed),
+    "multinomial": lambda seed: ops.multinomial(ops.ones(1000), 9, seed=seed),
     "dropout": lambda seed: ops.dropout(ops.ones(64), 0.5, seed=seed),
     "StandardNormal": lambda seed: ops.StandardNormal(of_primitive(seed))((4,)),
     "UniformReal": lambda seed: ops.UniformReal(of_primitive(seed))((4,)),
@@ -202,3 +203,32 @@ def test_invalid_shape_dtype_or_seed_raises(
     for name, value, error in REFUSED:
         with pytest.raises(error, match=f"{start}the .*'{name}' must be"):
             draw(2, **{name: value})
+
+
+@given(seed=seeds, weights=st.lists(st.integers(0, 5), min_size=2, max_size=5))
+@settings(few)
+def test_multinomial_draws_in_proportion_to_the_weights(seed: int, weights: list[int]) -> None:
+    assume(sum(weights) > 0)
+    set_seed(seed)
+    drawn = ops.multinomial(Tensor([weights, weights[::-1]]), 20_000).asnumpy()
+    for row, shares in zip(drawn, (weights, weights[::-1]), strict=True):
+        for i, weight in enumerate(shares):
+            assert_frequency(row == i, weight / sum(weights))
+
+
+@given(seed=seeds, weights=st.lists(st.integers(0, 5), min_size=1, max_size=6))
+def test_multinomial_without_replacement_draws_each_index_once(
+    seed: int, weights: list[int]
+) -> None:
+    available = [i for i, weight in enumerate(weights) if weight]
+    set_seed(seed)
+    drawn = ops.multinomial(Tensor(weights), len(available), replacement=False)
+    assert np.sort(drawn.asnumpy()).tolist() == available
+    with pytest.raises(ValueError, match="^For 'multinomial', each row must have"):
+        ops.multinomial(Tensor(weights), len(available) + 1, replacement=False)
+
+
+def test_multinomial_without_replacement_draws_heavy_weights_first() -> None:
+    set_seed(1)
+    first = ops.multinomial(Tensor([[3.0, 1.0]] * 20_000), 1, replacement=False).asnumpy()
+    assert_frequency(first[:, 0] == 0, 0.75)

@@ -14,6 +14,7 @@ from tests.helpers.random_op_calls import numbers
 
 LABELS = Tensor([2, 0])
 WEIGHTS = Tensor(np.array([0.5, 1.0, 2.0]))
+EYE, ROWS = Tensor(np.eye(2)), Tensor([[1], [1]])
 ZEROS = Tensor(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]))
 SMOOTH: dict[str, Callable[[Tensor], Tensor]] = {
     "cross_entropy": lambda x: ops.cross_entropy(x, LABELS, WEIGHTS, label_smoothing=0.25),
@@ -22,6 +23,21 @@ SMOOTH: dict[str, Callable[[Tensor], Tensor]] = {
     "l1_loss": lambda x: ops.l1_loss(x * x, ops.ones((2, 3))),
     "cumsum": lambda x: ops.cumsum(x * x, 1) * x,
     "cumprod": lambda x: ops.cumprod(x * x, 1) * x,
+    "cummax": lambda x: ops.cummax(x * x, 1)[0] * x,
+    "median": lambda x: ops.median(x * x, 1)[0] * x[:, 0],
+    "cross": lambda x: ops.cross(x * x, x + 1.0, 1) * x,
+    "kron": lambda x: ops.kron(x * x, x),
+    "atan2": lambda x: ops.atan2(x * x, x),
+    "fmod": lambda x: ops.fmod(x * x * x, 1.7) * x,
+    "xlogy": lambda x: ops.xlogy(x * x, x * x + 1.0),
+    "inverse": lambda x: ops.inverse(x @ x.mT + EYE),
+    "logdet": lambda x: ops.logdet(x @ x.mT + EYE),
+    "cholesky": lambda x: ops.cholesky(x @ x.mT + EYE),
+    "qr": lambda x: ops.qr(x)[1] * x,
+    "singular values": lambda x: ops.svd(x, compute_uv=False),
+    "tensor_scatter_add": lambda x: ops.tensor_scatter_add(x * x, ROWS, x[:, :1] * x),
+    "unfold": lambda x: ops.unfold(x[None, None] * x, 2) * x[0, 0],
+    "rms_norm": lambda x: ops.rms_norm(x * x, x[0])[0],
     "cumprod of zeros": lambda x: ops.cumprod(x * ZEROS, 1) * x,
     "einsum": lambda x: ops.einsum("ij,kj,kk->ik", x * x, x, x[:, :2]),
     "einsum of a diagonal": lambda x: ops.einsum("ii...->...", x[:, :2] * x[:, 1:]),

@@ -103,6 +103,19 @@ def depthwise(x: Theirs, w: Theirs, dilations: tuple[int, int]) -> Theirs:
     return y.permute(1, 0, 2, 3)
 
 
+def qr(x: Theirs) -> Theirs:
+    q, r = torch.linalg.qr(x)
+    return torch.cat([q, r.mT], -2)
+
+
+def svd(x: Theirs) -> Theirs:
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    # The sign of a pair of vectors is arbitrary: let it be that of numpy.
+    ours = torch.tensor(np.linalg.svd(x.detach().numpy(), full_matrices=False)[0])
+    signs = torch.sign((ours * u.detach()).sum(-2, keepdim=True))
+    return torch.cat([u * signs, s[..., None, :], v.mT * signs], -2)
+
+
 THEIRS: dict[str, Function] = {
     "arithmetic.add": torch.add,
     "arithmetic.subtract": torch.subtract,
@@ -114,6 +127,11 @@ THEIRS: dict[str, Function] = {
     "arithmetic.minimum": torch.minimum,
     "arithmetic.where": torch.where,
     "arithmetic.negative": torch.negative,
+    "decompositions.slogdet": lambda x: torch.stack([*torch.linalg.slogdet(x)]),
+    "decompositions.cholesky": torch.linalg.cholesky,
+    "decompositions.qr": qr,
+    "decompositions.singular_values": torch.linalg.svdvals,
+    "decompositions.svd": svd,
     "elementwise.exp": torch.exp,
     "elementwise.log": torch.log,
     "elementwise.sqrt": torch.sqrt,

@@ -115,6 +115,32 @@ def scattered(x: Theirs, index: Theirs, source: Theirs, axis: int) -> Theirs:
     return torch.scatter(x, axis, index, source)
 
 
+def added_at(x: Theirs, index: Theirs, y: Theirs) -> Theirs:
+    return x.index_put(index.unbind(-1), y, accumulate=True)
+
+
+def scattered_at(index: Theirs, y: Theirs, shape: object) -> Theirs:
+    return added_at(torch.zeros(shape, dtype=y.dtype), index, y)
+
+
+def diagonal_of_all(x: Theirs) -> Theirs:
+    """PyTorch's own is of vectors, and reads the diagonal of matrices."""
+    return torch.diagflat(x).reshape(*x.shape, *x.shape)
+
+
+def sums_of_occurrences(x: Theirs, weights: Theirs, length: int) -> Theirs:
+    """PyTorch's own has no gradient by the weights."""
+    sums = torch.zeros(max(length, int(x.max()) + 1), dtype=weights.dtype)
+    return sums.index_add(0, x, weights)
+
+
+def rms_norm(x: Theirs, weight: Theirs) -> tuple[Theirs, Theirs]:
+    """PyTorch's own returns no factors."""
+    axes = tuple(range(x.ndim - weight.ndim, x.ndim))
+    factors = torch.rsqrt((x * x).mean(axes, keepdim=True) + 1e-6)
+    return functional.rms_norm(x, weight.shape, weight, 1e-6), factors
+
+
 def segment_sums(x: Theirs, numbers: Theirs, count: int) -> Theirs:
     return torch.zeros((count, *x.shape[1:]), dtype=x.dtype).index_add(0, numbers, x)
 
@@ -161,6 +187,10 @@ def put(x: Tensor, index: Tensor, source: Tensor, axis: int) -> Tensor:
 
 def binary(x: Tensor, y: Tensor, reduction: Reduction) -> Tensor:
     return ops.binary_cross_entropy(x, y, None, reduction)
+
+
+def searched(x: Tensor, y: Tensor, right: bool) -> Tensor:
+    return ops.searchsorted(x, y, right=right)
 
 
 def elements(x: Tensor, index: Tensor, axis: int) -> Tensor:
@@ -329,6 +359,57 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "std": (spread(torch.std), calls.spread()),
     "norm": (norms, calls.of_vectors() | calls.of_matrices()),
     "masked_fill": (torch.masked_fill, calls.masked()),
+    "atan2": (torch.atan2, of_several(numbers, numbers)),
+    "bincount": (sums_of_occurrences, calls.occurrences()),
+    "cholesky": (torch.linalg.cholesky, calls.full_rank(symmetric=True)),
+    "column_stack": (torch.column_stack, calls.of_equal_shapes()),
+    "conv_transpose2d": (functional.conv_transpose2d, calls.transposed_convolution()),
+    "cross": (
+        lambda x, y, axis: torch.linalg.cross(*torch.broadcast_tensors(x, y), dim=axis),
+        calls.triples(),
+    ),
+    "cummax": (torch.cummax, along() | along(fill=whole)),
+    "cummin": (torch.cummin, along() | along(fill=whole)),
+    "det": (torch.linalg.det, calls.full_rank()),
+    "diag": (diagonal_of_all, calls.of_lengths("m") | calls.of_lengths("mn")),
+    "diag_embed": (torch.diag_embed, calls.embedded()),
+    "diagflat": (torch.diagflat, of_one(numbers, st.integers(-3, 3))),
+    "dstack": (torch.dstack, calls.of_equal_shapes()),
+    "fmod": (torch.fmod, of_several(numbers, numbers)),
+    "fold": (functional.fold, calls.folded()),
+    "hstack": (torch.hstack, calls.of_equal_shapes()),
+    "inverse": (torch.inverse, calls.full_rank()),
+    "isclose": (torch.isclose, of_several(whole, whole) | of_several(numbers, numbers)),
+    "kron": (torch.kron, calls.of_lengths("m", "nk") | calls.of_lengths("amk", "n")),
+    "logdet": (torch.logdet, calls.full_rank(symmetric=True)),
+    "median": (torch.median, along(keep)),
+    "nan_to_num": (
+        torch.nan_to_num,
+        of_one(calls.extraordinary, st.sampled_from([None, 0.5]), st.just(2), st.just(-3.5)),
+    ),
+    "pixel_shuffle": (functional.pixel_shuffle, calls.pixels()),
+    "pixel_unshuffle": (functional.pixel_unshuffle, calls.pixels(back=True)),
+    "qr": (
+        torch.linalg.qr,
+        calls.full_rank() | calls.full_rank(rows=3, columns=2) | calls.full_rank(rows=2, columns=3),
+    ),
+    "rms_norm": (rms_norm, calls.of_lengths("abc", "bc") | calls.of_lengths("abc", "c")),
+    "row_stack": (torch.row_stack, calls.of_equal_shapes()),
+    "scatter_nd": (scattered_at, calls.placed()),
+    "searchsorted": (
+        lambda x, y, right: torch.searchsorted(x, y, right=right),
+        calls.in_sorted_rows(),
+    ),
+    "slogdet": (torch.slogdet, calls.full_rank()),
+    "svd": (
+        lambda x, *_: torch.linalg.svdvals(x),
+        calls.full_rank(False, False) | calls.full_rank(False, False, rows=2, columns=3),
+    ),
+    "tensor_scatter_add": (added_at, calls.placed(into=True)),
+    "tensor_scatter_elements": (scattered, calls.scattered()),
+    "unfold": (functional.unfold, calls.unfolded()),
+    "vstack": (torch.vstack, calls.of_equal_shapes()),
+    "xlogy": (torch.xlogy, of_several(numbers, positive)),
     "tril": (torch.tril, calls.matrices()),
     "triu": (torch.triu, calls.matrices()),
     "tile": (torch.tile, calls.tiled()),
@@ -367,6 +448,7 @@ ORDERED: Mapping[str, Callable[..., Tensor]] = {
     "flatten": flattened,
     "index_select": selected,
     "scatter": put,
+    "searchsorted": searched,
     "gather_elements": elements,
 }
 # Operations that another test file compares.
@@ -386,7 +468,10 @@ REASONS: Mapping[str, str] = {
     "GradOperation": GRADIENTS,
     "grad": GRADIENTS,
     "value_and_grad": GRADIENTS,
-    **dict.fromkeys(("assign", "assign_add", "assign_sub"), "writes into its argument"),
+    **dict.fromkeys(
+        ("assign", "assign_add", "assign_sub", "index_add", "scatter_add"),
+        "writes into its argument",
+    ),
     **dict.fromkeys(
         ("MultitypeFuncGraph", "constexpr", "depend", "partial", "vmap"),
         "is a function of functions",
@@ -400,7 +485,8 @@ REASONS: Mapping[str, str] = {
     "apply_rule": "applies a rule of the user's",
     **dict.fromkeys(
         (
-            *("dropout", "dropout2d", "normal", "rand", "randint", "randn", "randperm"),
+            *("dropout", "dropout2d", "multinomial", "normal", "rand", "randint", "randn"),
+            "randperm",
             *("standard_normal", "uniform"),
         ),
         "draws numbers",
@@ -412,6 +498,7 @@ REASONS: Mapping[str, str] = {
 OTHER_METHODS = {
     *("max", "min", "sum", "flatten", "gather_elements", "gather", "index_select", "scatter"),
     *("chunk", "roll", "diagonal", "trace", "std", "var", "add", "sub", "subtract"),
+    *("qr", "searchsorted"),
 }
 
 

@@ -52,6 +52,7 @@ stop_gradient = _numpy.stop_gradient
 assign = _numpy.assign
 unfold = partial(_numpy.unfold_with, _cupy)
 fold = partial(_numpy.fold_with, _cupy)
+decompose = partial(_numpy.decompose_with, _cupy)
 
 
 def getitem(x: AnyArray, /, *, index: tuple[Any, ...]) -> AnyArray:

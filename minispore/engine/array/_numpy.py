@@ -284,8 +284,22 @@ def fold_with(
     return out
 
 
+def decompose_with(library: ModuleType, x: HostArray, /, *, kind: str) -> HostArray:
+    """Compute `Namespace.decompose` with numpy or CuPy."""
+    if kind == "svdvals":
+        return cast("HostArray", library.linalg.svd(x, compute_uv=False))
+    if kind == "svd":
+        u, values, v = library.linalg.svd(x, full_matrices=False)
+        return cast("HostArray", library.concatenate([u, values[..., None, :], v.mT], axis=-2))
+    results = getattr(library.linalg, kind)(x)
+    if kind == "qr":
+        results = library.concatenate([results[0], results[1].mT], axis=-2)
+    return cast("HostArray", library.stack(results) if kind == "slogdet" else results)
+
+
 unfold = partial(unfold_with, np)
 fold = partial(fold_with, np)
+decompose = partial(decompose_with, np)
 
 
 def assign(destination: HostArray, index: tuple[Any, ...], value: HostArray | float, /) -> None:
