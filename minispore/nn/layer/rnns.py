@@ -50,7 +50,7 @@ class RNNBase(Cell):
         super().__init__()
         self.input_size: int = check_int(input_size, "input_size", low=1)
         self.hidden_size: int = check_int(hidden_size, "hidden_size", low=1)
-        self.num_layers: int = check_int(num_layers, "num_layers", low=1)
+        self.num_layers: int = check_int(num_layers, "num_layers", low=1, high=1000)
         self.has_bias: bool = check_type(has_bias, bool, "has_bias")
         self.batch_first: bool = check_type(batch_first, bool, "batch_first")
         self.dropout: float = check_type(dropout, float, "dropout")
@@ -158,7 +158,7 @@ class RNN(RNNBase):
     Args:
         input_size: The length of the input's last axis.
         hidden_size: The length of the hidden state's last axis.
-        num_layers: The number of layers.
+        num_layers: The number of layers, from 1 to 1000.
         has_bias: Whether there are biases.
         batch_first: Whether the first axis of input and output is that of the sequences instead of
             the steps. That of the states never is.
@@ -171,7 +171,7 @@ class RNN(RNNBase):
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: A length is below 1, `dropout` is not in [0, 1), or there is no such
+        ValueError: A number is out of range, `dropout` is not in [0, 1), or there is no such
             nonlinearity.
 
     Examples:
@@ -209,8 +209,8 @@ class RNN(RNNBase):
             bidirectional,
             dtype,
         )
-        self.nonlinearity: str = check_type(nonlinearity, str, "nonlinearity")
         check_one_of(nonlinearity, [*NONLINEARITIES], "nonlinearity")
+        self.nonlinearity = nonlinearity
 
     def construct(
         self, x: Tensor, hx: Tensor | None = None, seq_length: Tensor | None = None
@@ -249,7 +249,7 @@ class GRU(RNNBase):
     Args:
         input_size: The length of the input's last axis.
         hidden_size: The length of the hidden state's last axis.
-        num_layers: The number of layers.
+        num_layers: The number of layers, from 1 to 1000.
         has_bias: Whether there are biases.
         batch_first: Whether the first axis of input and output is that of the sequences instead of
             the steps. That of the states never is.
@@ -261,7 +261,7 @@ class GRU(RNNBase):
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: A length is below 1, or `dropout` is not in [0, 1).
+        ValueError: A number is out of range, or `dropout` is not in [0, 1).
 
     Examples:
         >>> from minispore import nn, ops
@@ -328,7 +328,7 @@ class LSTM(RNNBase):
     Args:
         input_size: The length of the input's last axis.
         hidden_size: The length of the last axis of both states.
-        num_layers: The number of layers.
+        num_layers: The number of layers, from 1 to 1000.
         has_bias: Whether there are biases.
         batch_first: Whether the first axis of input and output is that of the sequences instead of
             the steps. That of the states never is.
@@ -340,7 +340,7 @@ class LSTM(RNNBase):
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: A length is below 1, or `dropout` is not in [0, 1).
+        ValueError: A number is out of range, or `dropout` is not in [0, 1).
 
     Examples:
         >>> from minispore import Tensor, nn, ops
