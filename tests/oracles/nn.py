@@ -94,7 +94,9 @@ def outcome(package: str, expression: str) -> str:
             parameter.set_data(of(i, *parameter.shape) * 0.25)
         return cell
 
-    def all_gradients(cell: Cell, x: Tensor, *inputs: object) -> tuple[npt.NDArray[np.generic], ...]:
+    def all_gradients(
+        cell: Cell, x: Tensor, *inputs: object
+    ) -> tuple[npt.NDArray[np.generic], ...]:
         """Return all outputs of a filled cell, and the gradients by `x` and the parameters."""
         filled(cell)
 
