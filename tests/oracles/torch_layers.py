@@ -425,8 +425,7 @@ class TheirsJoined:
                 outputs[0], self.module.batch_first, total_length=3
             )
             outputs = y, outputs[1]
-        listed = outputs if isinstance(outputs, tuple) else (outputs,)
-        flat = [y for item in listed for y in (item if isinstance(item, tuple) else (item,))]
+        flat: list[Theirs] = float16.flattened(outputs)
         return torch.cat([y.reshape(-1) for y in flat])
 
 
