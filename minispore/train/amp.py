@@ -12,8 +12,11 @@ from minispore.nn import (
     Conv2d,
     Conv2dTranspose,
     Dense,
+    GRUCell,
     LayerNorm,
+    LSTMCell,
     Optimizer,
+    RNNCell,
     TrainOneStepCell,
     TrainOneStepWithLossScaleCell,
     WithLossCell,
@@ -120,7 +123,7 @@ def get_white_list() -> list[type[Cell]]:
     """Return a list of cells' classes to begin a `white_list` with.
 
     Returns:
-        The convolutions and `Dense`.
+        The convolutions, `Dense`, and the recurrent cells.
 
     Examples:
         >>> Dense in get_white_list()
@@ -128,7 +131,7 @@ def get_white_list() -> list[type[Cell]]:
 
     Source: MindSpore's `mindspore.amp.get_white_list`.
     """
-    return [Conv1d, Conv2d, Conv2dTranspose, Dense]
+    return [Conv1d, Conv2d, Conv2dTranspose, Dense, GRUCell, LSTMCell, RNNCell]
 
 
 def get_black_list() -> list[type[Cell]]:

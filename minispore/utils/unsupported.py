@@ -26,8 +26,8 @@ def missing_name(module: ModuleType, name: str) -> "Unsupported":
 
     Examples:
         >>> from minispore import nn
-        >>> missing_name(nn, "LSTM")
-        <unsupported 'minispore.nn.LSTM'>
+        >>> missing_name(nn, "Conv3d")
+        <unsupported 'minispore.nn.Conv3d'>
         >>> nn.Module
         Traceback (most recent call last):
         AttributeError: module 'minispore.nn' has no attribute 'Module': use nn.Cell
@@ -178,7 +178,7 @@ def is_supported(path: str) -> bool:
         Whether it can be used.
 
     Examples:
-        >>> is_supported("mindspore.nn.Dense"), is_supported("nn.LSTM")
+        >>> is_supported("mindspore.nn.Dense"), is_supported("nn.Conv3d")
         (True, False)
     """
     path = "minispore." + path.removeprefix("mindspore.").removeprefix("minispore.")
@@ -195,7 +195,7 @@ def find_advice(path: str) -> str | None:
     """Return what to use instead of a name of MindSpore that minispore does not have.
 
     Args:
-        path: The name with its module, as in `minispore.nn.LSTM`.
+        path: The name with its module, as in `minispore.nn.Conv3d`.
 
     Returns:
         None, if the name is not known to be unsupported.

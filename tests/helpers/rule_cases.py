@@ -27,6 +27,7 @@ from minispore.engine.rules import (
     linalg,
     losses,
     normalization,
+    recurrent,
     reduction,
     shape,
     unfold,
@@ -93,6 +94,11 @@ def definite(x: Floats) -> Floats:
 
 def condition(x: Floats) -> NDArray[np.bool_]:
     return x > 0
+
+
+def of_steps(states: int) -> tuple[Domain, ...]:
+    """Inputs, weight and bias, a number of states, and perhaps a mask."""
+    return (anything,) * (3 + states) + (condition,)
 
 
 def all_rules() -> dict[str, Callable[..., object]]:
@@ -321,6 +327,16 @@ def depthwise_arguments(draw: st.DrawFn) -> Drawn:
 
 
 @st.composite
+def steps(draw: st.DrawFn, vectors: int = 1, states: int = 1) -> Drawn:
+    """Sequences, with a mask or without."""
+    count, n, hidden = draw(st.tuples(*[st.integers(1, 3)] * 3))
+    rows = vectors * hidden
+    masks = draw(st.sampled_from([(), ((count, n, 1),)]))
+    operands = (count, n, rows), (rows, hidden), (rows,)
+    return (*operands, *[(n, hidden)] * states, *masks), ()
+
+
+@st.composite
 def along_front_axis(draw: st.DrawFn) -> Drawn:
     dims = draw(shapes(1, 1))
     return (dims,), (draw(st.integers(0, len(dims) - 1)),)
@@ -466,6 +482,10 @@ CASES: dict[str, Case] = {
     "losses.softmax_cross_entropy": Case(losses.softmax_cross_entropy, rows()),
     "normalization.batch_norm": Case(normalization.batch_norm, batch_normalized()),
     "normalization.standardize": Case(normalization.standardize, standardized()),
+    "recurrent.rnn_tanh": Case(recurrent.rnn_tanh, steps(), of_steps(1), as_sequence=True),
+    "recurrent.rnn_relu": Case(recurrent.rnn_relu, steps(), of_steps(1), as_sequence=True),
+    "recurrent.gru": Case(recurrent.gru, steps(3), of_steps(1), as_sequence=True),
+    "recurrent.lstm": Case(recurrent.lstm, steps(4, 2), of_steps(2), as_sequence=True),
     "reduction.sum": Case(reduction.sum, reduced(0)),
     "reduction.cumsum": Case(reduction.cumsum, along_front_axis()),
     "reduction.mean": Case(reduction.mean, reduced()),

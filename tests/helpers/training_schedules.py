@@ -39,6 +39,20 @@ class Net(nn.Cell):
         return self.head(y) * self.scale + self.shift * FACTOR + float(self.WIDTH)
 
 
+class Recurrent(nn.Cell):
+    """Sequences of two steps, of which some have one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(2, 3, 2, batch_first=True, dropout=0.25, bidirectional=True)
+        self.head = nn.Dense(6, CLASSES)
+
+    def construct(self, x: Tensor) -> Tensor:
+        lengths = (x[:, 0] > 0.0).astype(ms.int32) + 1
+        _, (h, _) = self.lstm(x.reshape((-1, 2, 2)), seq_length=lengths)
+        return self.head(ops.cat((h[-2], h[-1]), axis=1))
+
+
 NETWORKS: dict[str, Callable[[], nn.Cell]] = {
     "user": Net,
     "batch norm and dropout": lambda: nn.SequentialCell(
@@ -52,6 +66,7 @@ NETWORKS: dict[str, Callable[[], nn.Cell]] = {
         nn.Flatten(),
         nn.Dense(3, CLASSES),
     ),
+    "recurrent": Recurrent,
 }
 
 

@@ -316,6 +316,7 @@ MODEL = make({"acc"})
 BY_NAME: dict[str, object] = {
     "backbone": nn.Dense(2, 2), "network": NETWORK, "loss_fn": nn.MSELoss(),
     "optimizer": nn.SGD(NETWORK.trainable_params()), "in_channels": 2, "out_channels": 2,
+    "input_size": 2, "hidden_size": 2,
     "momentum": 0.9, "learning_rate": 0.1, "decay_rate": 0.9, "min_lr": 0.01, "max_lr": 0.1,
     "end_learning_rate": 0.01, "power": 0.5, "decay_steps": 4, "warmup_steps": 4,
     "total_step": 4, "step_per_epoch": 2, "decay_epoch": 2, "warmup_epoch": 2,

@@ -27,6 +27,7 @@ OTHERS = {
     "Identity", "LearningRateSchedule", "LossBase", "MarginRankingLoss", "Optimizer",
     "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
     "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",
+    "GRUCell", "LSTMCell", "RNNCell",
 }  # fmt: skip
 
 
@@ -69,11 +70,14 @@ LAYERS = with_valid_arguments(
         "Dropout": nn.Dropout(p=0.5),
         "Dropout2d": nn.Dropout2d(0.5),
         "Embedding": nn.Embedding(4, 2),
+        "GRU": nn.GRU(4, 2, bidirectional=True),
         "GroupNorm": nn.GroupNorm(3, 3),
+        "LSTM": nn.LSTM(4, 2, batch_first=True),
         "LayerNorm": nn.LayerNorm((3,)),
         "MaxPool1d": nn.MaxPool1d(2),
         "MaxPool2d": nn.MaxPool2d(2),
         "Pad": nn.Pad(((1, 0), (0, 1))),
+        "RNN": nn.RNN(4, 2, 2, dropout=0.5, nonlinearity="relu"),
         "ReflectionPad1d": nn.ReflectionPad1d(1),
         "ReflectionPad2d": nn.ReflectionPad2d(1),
         "ReplicationPad1d": nn.ReplicationPad1d(1),

@@ -8,10 +8,10 @@ that has MindSpore records it from the root of the project:
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +32,35 @@ class Tensor(Protocol):
 
     def asnumpy(self) -> npt.NDArray[np.generic]: ...
     def sum(self) -> "Tensor": ...
-    def __mul__(self, other: "Tensor") -> "Tensor": ...
+    def __mul__(self, other: "Tensor | float") -> "Tensor": ...
+    def __add__(self, other: "Tensor") -> "Tensor": ...
+
+
+class Parameter(Tensor, Protocol):
+    """The attributes of a parameter of either package that the tests use."""
+
+    shape: tuple[int, ...]
+
+    def set_data(self, data: Tensor) -> object: ...
+
+
+class Cell(Protocol):
+    """The attributes of a cell of either package that the tests use."""
+
+    def __call__(self, *inputs: object) -> object: ...
+    def get_parameters(self) -> Iterable[Parameter]: ...
 
 
 Function: TypeAlias = Callable[..., Tensor]
 Optimizer: TypeAlias = Callable[[Sequence[Tensor]], object]
+
+
+def leaves(nested: object) -> list[Tensor]:
+    """Return the tensors of nested tuples."""
+    items = cast("tuple[object, ...]", nested) if isinstance(nested, tuple) else None
+    if items is None:
+        return [cast("Tensor", nested)]
+    return [leaf for item in items for leaf in leaves(item)]
 
 
 def outcome(package: str, expression: str) -> str:
@@ -64,6 +88,31 @@ def outcome(package: str, expression: str) -> str:
         by_input, by_weights = gradients if weights else (gradients, ())
         return tuple(tensor.asnumpy() for tensor in (function(*inputs), by_input, *by_weights))
 
+    def filled(cell: Cell) -> Cell:
+        """Return the cell, with small random numbers in its parameters."""
+        for i, parameter in enumerate(cell.get_parameters()):
+            parameter.set_data(of(i, *parameter.shape) * 0.25)
+        return cell
+
+    def all_gradients(
+        cell: Cell, x: Tensor, *inputs: object
+    ) -> tuple[npt.NDArray[np.generic], ...]:
+        """Return all outputs of a filled cell, and the gradients by `x` and the parameters."""
+        filled(cell)
+
+        def outputs(x: Tensor) -> list[Tensor]:
+            return leaves(cell(x, *inputs))
+
+        starts = [of(i, *y.asnumpy().shape) for i, y in enumerate(outputs(x))]
+
+        def weighted(x: Tensor) -> Tensor:
+            first, *others = [(y * z).sum() for y, z in zip(outputs(x), starts, strict=True)]
+            return sum(others, first)
+
+        weights = ms.ParameterTuple(cell.get_parameters())
+        by_x, by_weights = ms.grad(weighted, 0, weights)(x)
+        return tuple(y.asnumpy() for y in (*outputs(x), by_x, *by_weights))
+
     def trained(make: Callable[[Sequence[Tensor]], Optimizer]) -> tuple[Floats, ...]:
         """Return two parameters after many steps of an optimizer with random gradients."""
         rng = np.random.RandomState(1)
@@ -88,6 +137,8 @@ def outcome(package: str, expression: str) -> str:
         "Tensor": ms.Tensor,
         "of": of,
         "value_and_gradients": value_and_gradients,
+        "filled": filled,
+        "all_gradients": all_gradients,
         "trained": trained,
         "rates": rates,
     }

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minispore import nn
 from minispore.common import Parameter, Tensor
 from minispore.engine import dtypes
 from minispore.train.checkpoint import checkpoint_file
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
+    load_param_into_net,
     safetensors_to_ckpt,
     save_checkpoint,
 )
@@ -32,6 +34,17 @@ import sys, mindspore
 source, target, format, crc = sys.argv[1:]
 options = {"format": format, "crc_check": crc == "True"}
 mindspore.save_checkpoint(mindspore.load_checkpoint(source, **options), target, **options)
+"""
+
+
+# Loads the file of a recurrent layer, computes its outputs, and saves it again.
+RECURRENT = """
+import sys, mindspore, numpy
+name, source, target, inputs, outputs = sys.argv[1:]
+layer = getattr(mindspore.nn, name)(2, 3, 2, bidirectional=True)
+assert mindspore.load_param_into_net(layer, mindspore.load_checkpoint(source)) == ([], [])
+numpy.save(outputs, layer(mindspore.Tensor(numpy.load(inputs)))[0].asnumpy())
+mindspore.save_checkpoint(layer, target)
 """
 
 
@@ -113,6 +126,23 @@ def test_conversions_match_mindspore_bytes(tmp_path: Path) -> None:
     run(PYTHON, "-c", code, path, tmp_path / "theirs")
     ours, theirs = (tmp_path / who / "x.safetensors" for who in ("ours", "theirs"))
     assert ours.read_bytes() == theirs.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_recurrent_layers_are_exchanged_with_mindspore(tmp_path: Path, name: str) -> None:
+    layer: nn.Cell = getattr(nn, name)(2, 3, 2, bidirectional=True)
+    source, target, inputs, outputs = (
+        tmp_path / file for file in ("ours.ckpt", "theirs.ckpt", "x.npy", "y.npy")
+    )
+    save_checkpoint(layer, source)
+    x = np.random.default_rng(1).normal(size=(4, 2, 2)).astype(np.float32)
+    np.save(inputs, x)
+    run(PYTHON, "-c", RECURRENT, name, source, target, inputs, outputs)
+    assert target.read_bytes() == source.read_bytes()
+    other: nn.Cell = getattr(nn, name)(2, 3, 2, bidirectional=True)
+    assert load_param_into_net(other, load_checkpoint(target)) == ([], [])
+    actual = other(Tensor(x))[0].asnumpy()
+    np.testing.assert_allclose(actual, np.load(outputs), rtol=1e-4, atol=1e-5)
 
 
 def test_training_comparison_matches_documentation() -> None:

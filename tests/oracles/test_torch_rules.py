@@ -116,6 +116,23 @@ def svd(x: Theirs) -> Theirs:
     return torch.cat([u * signs, s[..., None, :], v.mT * signs], -2)
 
 
+def recurrence(cell: Function, states: int = 1) -> Function:
+    """Return all steps of one of PyTorch's cells, whose inputs have been multiplied already."""
+
+    def theirs(x: Theirs, weight: Theirs, bias: Theirs, *rest: Theirs) -> Theirs:
+        state, masks = list(rest[:states]), rest[states:]
+        own, none = torch.eye(len(weight), dtype=x.dtype), torch.zeros_like(bias)
+        outputs: list[Theirs] = []
+        for t in range(len(x)):
+            after = cell(x[t], state if states > 1 else state[0], own, weight, none, bias)
+            pairs = zip(after if states > 1 else [after], state, strict=True)
+            state = [torch.where(masks[0][t], *pair) if masks else pair[0] for pair in pairs]
+            outputs.append(state[0])
+        return torch.stack([*outputs, *state[1:]])
+
+    return theirs
+
+
 THEIRS: dict[str, Function] = {
     "arithmetic.add": torch.add,
     "arithmetic.subtract": torch.subtract,
@@ -169,6 +186,10 @@ THEIRS: dict[str, Function] = {
     "linalg.dense": functional.linear,
     "normalization.batch_norm": batch_norm,
     "normalization.standardize": standardized,
+    "recurrent.rnn_tanh": recurrence(torch.rnn_tanh_cell),
+    "recurrent.rnn_relu": recurrence(torch.rnn_relu_cell),
+    "recurrent.gru": recurrence(torch.gru_cell),
+    "recurrent.lstm": recurrence(torch.lstm_cell, 2),
     "reduction.sum": over(torch.sum),
     "reduction.cumsum": torch.cumsum,
     "reduction.mean": over(torch.mean),

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import minispore as ms
-from minispore import Tensor, nn
+from minispore import Tensor, nn, ops
 from minispore.testing import strategies as mst
+from tests.helpers import float16
 from tests.nn.layer.test_conv import of
 
 torch: Any = import_module("torch")
@@ -379,6 +380,99 @@ def adaptive_pools(
     return Pair(ours(size), theirs(size), (x if draw(st.booleans()) else x[0],))
 
 
+class Joined(nn.Cell):
+    """All outputs of a recurrent layer or cell, in one tensor; a pair of states is one input.
+
+    Attributes:
+        states: The number of states, which follow the input.
+    """
+
+    def __init__(self, cell: nn.Cell, states: int, *further: Tensor | None) -> None:
+        super().__init__()
+        self.cell = cell
+        self.states = states
+        self.further = further
+
+    def construct(self, x: Tensor, *states: Tensor) -> Tensor:
+        hx = states if self.states == 2 else states[0]
+        found: list[object] = float16.flattened(self.cell(x, hx, *self.further))
+        return ops.cat([y.reshape(-1) for y in found if isinstance(y, Tensor)])
+
+
+class TheirsJoined:
+    """PyTorch's outputs in the same way, and its parameters in the order of minispore's."""
+
+    def __init__(
+        self, module: Theirs, names: list[str], states: int, lengths: list[int] | None = None
+    ) -> None:
+        self.module = module
+        self.names = names
+        self.states = states
+        self.lengths = lengths
+
+    def parameters(self) -> list[Theirs]:
+        return [dict(self.module.named_parameters())[name] for name in self.names]
+
+    def __call__(self, x: Theirs, *states: Theirs) -> Theirs:
+        hx = states if self.states == 2 else states[0]
+        if self.lengths is not None:
+            x = torch.nn.utils.rnn.pack_padded_sequence(
+                x, self.lengths, self.module.batch_first, enforce_sorted=False
+            )
+        outputs = self.module(x, hx)
+        if self.lengths is not None:
+            y, _ = torch.nn.utils.rnn.pad_packed_sequence(
+                outputs[0], self.module.batch_first, total_length=3
+            )
+            outputs = y, outputs[1]
+        flat: list[Theirs] = float16.flattened(outputs)
+        return torch.cat([y.reshape(-1) for y in flat])
+
+
+@st.composite
+def recurrent_layers(draw: st.DrawFn, name: str) -> Pair:
+    """A layer, perhaps with sequences of different lengths, of at most three steps."""
+    rng, states = draw(generators), 2 if name == "LSTM" else 1
+    size, hidden, layers, n = draw(st.tuples(*[st.integers(1, 3)] * 4))
+    bias, first, both = draw(st.tuples(*[st.booleans()] * 3))
+    kind = {"nonlinearity": draw(st.sampled_from(["tanh", "relu"]))} if name == "RNN" else {}
+    layer = getattr(nn, name)(
+        size, hidden, layers, bias, first, bidirectional=both, dtype=ms.float64, **kind
+    )
+    # PyTorch's RNN has `nonlinearity` as its fourth argument.
+    module = getattr(torch.nn, name)(
+        size, hidden, layers, bias=bias, batch_first=first, bidirectional=both, **kind
+    )
+    parameters = {p.name: p.asnumpy() for p in layer.get_parameters()}
+    lengths = draw(st.none() | st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    further = None if lengths is None else Tensor(lengths)
+    x = rng.normal(size=(n, 3, size) if first else (3, n, size))
+    shape = (layers * (2 if both else 1), n, hidden)
+    return Pair(
+        Joined(layer, states, further),
+        TheirsJoined(like(parameters, module), [*parameters], states, lengths),
+        (x, *(rng.normal(size=shape) for _ in range(states))),
+        1 + states,
+    )
+
+
+@st.composite
+def recurrent_cells(draw: st.DrawFn, name: str) -> Pair:
+    rng, states = draw(generators), 2 if name == "LSTMCell" else 1
+    size, hidden, n = draw(st.tuples(*[st.integers(1, 3)] * 3))
+    bias = draw(st.booleans())
+    kind = {"nonlinearity": draw(st.sampled_from(["tanh", "relu"]))} if name == "RNNCell" else {}
+    cell = getattr(nn, name)(size, hidden, bias, dtype=ms.float64, **kind)
+    parameters = {p.name: p.asnumpy() for p in cell.get_parameters()}
+    module = like(parameters, getattr(torch.nn, name)(size, hidden, bias, **kind))
+    return Pair(
+        Joined(cell, states),
+        TheirsJoined(module, [*parameters], states),
+        (rng.normal(size=(n, size)), *(rng.normal(size=(n, hidden)) for _ in range(states))),
+        1 + states,
+    )
+
+
 def hard_sigmoid(x: Theirs) -> Theirs:
     """PyTorch's own has 1/6 in float32."""
     return torch.clamp(x / 6 + 0.5, 0, 1)
@@ -459,6 +553,8 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     ),
     "Dense": denses(),
     "SequentialCell": sequences(),
+    **{name: recurrent_layers(name) for name in ("RNN", "GRU", "LSTM")},
+    **{name: recurrent_cells(name) for name in ("RNNCell", "GRUCell", "LSTMCell")},
     "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
     "MAELoss": distances(nn.MAELoss, torch.nn.L1Loss),
     "KLDivLoss": divergences(),

@@ -8,3 +8,5 @@ from minispore.nn.layer.embedding import *
 from minispore.nn.layer.normalization import *
 from minispore.nn.layer.padding import *
 from minispore.nn.layer.pooling import *
+from minispore.nn.layer.rnn_cells import *
+from minispore.nn.layer.rnns import *
