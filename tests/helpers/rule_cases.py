@@ -443,5 +443,5 @@ CASES: dict[str, Case] = {
 CASES.update(
     (name, Case(rule))
     for name, rule in all_rules().items()
-    if name.startswith("elementwise.") and name not in CASES
+    if name.startswith(("elementwise.", "normal.")) and name not in CASES
 )

@@ -170,7 +170,7 @@ def rule_of(name: str) -> str:
 POINTWISE = [
     name
     for name in sorted({*ROWS, *(CASES.keys() - {rule_of(row) for row in ROWS})})
-    if name.startswith(("arithmetic.", "elementwise.")) and name != "arithmetic.where"
+    if name.startswith(("arithmetic.", "elementwise.", "normal.")) and name != "arithmetic.where"
 ]
 ARRAYS = [name for name in CASES if name not in {rule_of(row) for row in POINTWISE}]
 
