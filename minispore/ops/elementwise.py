@@ -408,7 +408,7 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
     """Return x for each element x >= 0, and alpha * x below."""
     x = as_float(input)
     check_type(alpha, (int, float), "alpha")
-    return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
+    return apply1(rules.leaky_relu, x, alpha)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:

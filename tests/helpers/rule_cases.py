@@ -315,6 +315,18 @@ def batch_normalized(draw: st.DrawFn) -> Drawn:
     return (dims, by_channel, by_channel), (axes, epsilon, list)
 
 
+@st.composite
+def layer_normalized(draw: st.DrawFn) -> Drawn:
+    dims = draw(shapes(1, 1))
+    first, of_weight = draw(st.tuples(*[st.integers(0, len(dims) - 1)] * 2))
+    return (dims, dims[of_weight:], dims[of_weight:]), (first, 0.125)
+
+
+@st.composite
+def leaking(draw: st.DrawFn) -> Drawn:
+    return (draw(shapes()),), (draw(st.sampled_from([-0.5, 0.0, 0.25, 1.0, 3.0])),)
+
+
 @dataclass(frozen=True)
 class Case:
     """A rule and the strategies for its arguments.
@@ -407,6 +419,7 @@ CASES: dict[str, Case] = {
     "elementwise.sigmoid": Case(elementwise.sigmoid),
     "elementwise.softplus": Case(elementwise.softplus),
     "elementwise.relu": Case(elementwise.relu),
+    "elementwise.leaky_relu": Case(elementwise.leaky_relu, leaking()),
     "elementwise.clip": Case(elementwise.clip, clipped()),
     "elementwise.cast": Case(cast_like),
     "elementwise.copy": Case(elementwise.copy),
@@ -418,6 +431,7 @@ CASES: dict[str, Case] = {
     "losses.cross_entropy": Case(losses.cross_entropy, classified()),
     "losses.softmax_cross_entropy": Case(losses.softmax_cross_entropy, rows()),
     "normalization.batch_norm": Case(normalization.batch_norm, batch_normalized()),
+    "normalization.layer_norm": Case(normalization.layer_norm, layer_normalized()),
     "normalization.standardize": Case(normalization.standardize, standardized()),
     "reduction.sum": Case(reduction.sum, reduced(0)),
     "reduction.cumsum": Case(reduction.cumsum, along_front_axis()),

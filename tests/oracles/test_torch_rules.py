@@ -65,6 +65,10 @@ def batch_norm(
     return standardized(x, axes, epsilon) * weight + bias
 
 
+def layer_norm(x: Theirs, weight: Theirs, bias: Theirs, first: int, epsilon: float) -> Theirs:
+    return standardized(x, tuple(range(first, x.ndim)), epsilon) * weight + bias
+
+
 def scattered(values: Theirs, index: tuple[slice, ...], shape: Shape) -> Theirs:
     places = np.arange(prod(shape)).reshape(shape)[index].reshape(-1)
     flat = values.new_zeros(prod(shape))
@@ -141,6 +145,7 @@ THEIRS: dict[str, Function] = {
     "elementwise.hardswish": functional.hardswish,
     "normal.normal_cdf": torch.special.ndtr,
     "elementwise.relu": torch.relu,
+    "elementwise.leaky_relu": functional.leaky_relu,
     "elementwise.clip": clipped,
     "elementwise.cast": torch.clone,
     "elementwise.copy": torch.clone,
@@ -150,6 +155,7 @@ THEIRS: dict[str, Function] = {
     "linalg.matmul": torch.matmul,
     "linalg.dense": functional.linear,
     "normalization.batch_norm": batch_norm,
+    "normalization.layer_norm": layer_norm,
     "normalization.standardize": standardized,
     "reduction.sum": over(torch.sum),
     "reduction.cumsum": torch.cumsum,
