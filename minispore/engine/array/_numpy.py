@@ -45,19 +45,18 @@ def _wide_sum(x: HostArray, axis: Axis, *, keepdims: bool) -> HostArray:
     neighbours, reduced = _neighbours(x, axis)
     if not 1 < neighbours <= _NEIGHBOURS:
         return _sum(x, axis=axis, keepdims=keepdims)
-    return _sum_of_products((x,), reduced, keepdims=keepdims)
+    return _einsum([x], reduced, keepdims=keepdims)
 
 
 def inner(x: HostArray, y: HostArray, /, *, axis: Axis, keepdims: bool = False) -> HostArray:
     """Return the sum of the products of two arrays of one shape over `axis`."""
-    if x.dtype.kind == "f" and x.dtype.char != "e" and x.size:
-        last = x.ndim - 1
-        if axis in (last, -1, (last,)) and x.shape[last] <= _NEIGHBOURS:
-            total: HostArray = np.vecdot(x, y)
-            return total[..., None] if keepdims else total
-        neighbours, reduced = _neighbours(x, axis)
-        if x.size >= _ROW and neighbours <= _NEIGHBOURS:
-            return _sum_of_products((x, y), reduced, keepdims=keepdims)
+    last, is_float = x.ndim - 1, x.dtype.char in "fd"
+    if axis in (last, -1, (last,)) and is_float and 0 < x.shape[last] <= _NEIGHBOURS:
+        total: HostArray = np.vecdot(x, y)
+        return total[..., None] if keepdims else total
+    neighbours, reduced = _neighbours(x, axis)
+    if x.size >= _ROW and is_float and neighbours <= _NEIGHBOURS:
+        return _einsum([x, y], reduced, keepdims=keepdims)
     return sum(x * y, axis=axis, keepdims=keepdims)
 
 
@@ -69,10 +68,8 @@ def _neighbours(x: HostArray, axis: Axis) -> tuple[int, set[int]]:
     return prod(x.shape[i] for i in inner), reduced
 
 
-def _sum_of_products(
-    operands: tuple[HostArray, ...], reduced: set[int], *, keepdims: bool
-) -> HostArray:
-    """Return the sum over axes.
+def _einsum(operands: list[HostArray], reduced: set[int], *, keepdims: bool) -> HostArray:
+    """Return the sum of the products of arrays over axes.
 
     `einsum` adds neighbouring elements in a third of the time, one after another: more of them are
     added pairwise by numpy, whose rounding errors stay small.

@@ -168,17 +168,11 @@ def _one_minus_square(x: A) -> A:
 def sigmoid(x: A) -> Unary[A]:
     """Return eˣ / (1 + eˣ), where the power does not overflow."""
     xp = namespace(x)
-    side, power = _power_below(x)
-    # σ(−|x|) is at most ½: neither it nor its difference from 1 is rounded to 0.
-    below = power / (power + 1.0)
-    return xp.abs(side - below), (lambda g: g * (below * (1.0 - below)),)
-
-
-def _power_below(x: A) -> tuple[A, A]:
-    """Return 1 where x > 0 and 0 elsewhere, and exp(−|x|), whose derivative has no kink there."""
-    xp = namespace(x)
     side = xp.astype(x > 0, x.dtype)
-    return side, xp.exp((side * -2.0 + 1.0) * x)
+    below = xp.exp((side * -2.0 + 1.0) * x)  # e^−|x|
+    below /= below + 1.0  # σ(−|x|), in place since the array is new
+    # At most ½, neither it nor its difference from 1 is rounded to 0.
+    return xp.abs(side - below), (lambda g: g * (below * (1.0 - below)),)
 
 
 def expm1(x: A) -> Unary[A]:
@@ -195,12 +189,10 @@ def log1p(x: A) -> Unary[A]:
 def softplus(x: A) -> Unary[A]:
     """Return log(1 + eˣ) without overflow; the derivative is the sigmoid."""
     xp = namespace(x)
-    side, power = _power_below(x)
-
-    def pullback(g: A) -> A:
-        return g * xp.abs(side - power / (power + 1.0))
-
-    return xp.maximum(x, 0.0) + xp.log1p(power), (pullback,)
+    side = xp.astype(x > 0, x.dtype)
+    power = xp.exp((side * -2.0 + 1.0) * x)  # e^−|x|
+    value = xp.maximum(x, 0.0) + xp.log1p(power)
+    return value, (lambda g: g * xp.abs(side - power / (power + 1.0)),)
 
 
 def softsign(x: A) -> Unary[A]:
