@@ -157,6 +157,7 @@ THEIRS: dict[str, Function] = {
     "normalization.batch_norm": batch_norm,
     "normalization.layer_norm": layer_norm,
     "normalization.standardize": standardized,
+    "pooling.sum_over_window": torch.sum,
     "reduction.sum": over(torch.sum),
     "reduction.cumsum": torch.cumsum,
     "reduction.mean": over(torch.mean),

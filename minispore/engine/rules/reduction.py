@@ -114,7 +114,7 @@ def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:
 def _grad_of_extremum(g: A, x: A, value: A, axis: Axis, keepdims: bool) -> A:
     xp = namespace(x)
     is_extremum = xp.equal(x, repeat_to_match_shape(value, x.shape, axis, keepdims))
-    ones = xp.where(is_extremum, xp.ones_like(x), 0.0)
+    ones = xp.astype(is_extremum, x.dtype)
     weights = ones / xp.sum(ones, axis=axis, keepdims=True)
     return repeat_to_match_shape(g, x.shape, axis, keepdims) * weights
 
