@@ -96,9 +96,8 @@ def _backward_arrays(
     taken: set[int] = set()
     for y, seed in outputs:
         if y._node is not None:
-            gradient = in_layout_of(seed._data, y._data)
-            seeds.append((y._node, gradient))
-            taken.add(id(gradient))
+            seeds.append((y._node, in_layout_of(seed._data, y._data)))
+            taken.add(id(seeds[-1][1]))
     gradients = backward_pass(seeds, inputs, first_number, _pullbacks, _add)
     result: dict[int, Tensor] = {}
     for number, gradient in gradients.items():

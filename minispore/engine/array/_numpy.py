@@ -40,8 +40,12 @@ def _wide_sum(x: HostArray, axis: Axis, *, keepdims: bool) -> HostArray:
         return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32)
     if x.size < _ROW or x.dtype.kind != "f":
         return _sum(x, axis=axis, keepdims=keepdims)
-    if axis is None and not keepdims and 1 < x.shape[-1] <= _NEIGHBOURS and x.flags.c_contiguous:
-        return _sum(np.einsum("...i->...", x), axis=None)
+    if axis is None and not keepdims and x.ndim > 1 and x.flags.c_contiguous:
+        return _sum(_wide_sum(x, -1, keepdims=False), axis=None)
+    is_last = axis in (x.ndim - 1, -1, (x.ndim - 1,))
+    if is_last and x.flags.c_contiguous and x.shape[-1] <= _NEIGHBOURS:
+        total: HostArray = np.einsum("...i->...", x)
+        return total[..., None] if keepdims else total
     neighbours, reduced = _neighbours(x, axis)
     if not 1 < neighbours <= _NEIGHBOURS:
         return _sum(x, axis=axis, keepdims=keepdims)
@@ -77,7 +81,8 @@ def _einsum(operands: list[HostArray], reduced: set[int], *, keepdims: bool) -> 
     letters = ascii_letters[: operands[0].ndim]
     remaining = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
     total: HostArray = np.einsum(f"{','.join([letters] * len(operands))}->{remaining}", *operands)
-    return np.expand_dims(total, tuple(reduced)) if keepdims else total
+    lengths = enumerate(operands[0].shape)
+    return total.reshape([1 if i in reduced else n for i, n in lengths]) if keepdims else total
 
 
 def is_by_columns(x: object) -> bool:

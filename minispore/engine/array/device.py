@@ -29,9 +29,6 @@ NUMPY: Final = cast("DeviceNamespace[Array]", _numpy)
 _NAMESPACES: dict[type, Any] = {np.ndarray: NUMPY, np.generic: NUMPY}
 
 
-# From here on, a copy takes less time than an operation on two layouts.
-_LARGE = 1 << 14
-
 NUMPY_TYPES: tuple[type, ...] = (np.ndarray, np.generic)
 # The types of arrays in the host's memory.
 _host_types = NUMPY_TYPES
@@ -385,7 +382,7 @@ def in_layout_of(x: Array, other: Array) -> Array:
         >>> in_layout_of(np.ones((200, 200)), np.ones((200, 200)).T).flags.f_contiguous
         True
     """
-    is_large = other.ndim == 2 and is_host(x) and prod(x.shape) >= _LARGE
+    is_large = other.ndim == 2 and is_host(x) and prod(x.shape) > 16_000
     if not is_large or _numpy.is_by_columns(x) or not _numpy.is_by_columns(other):
         return x
     # numpy takes five times as long to copy the whole.
