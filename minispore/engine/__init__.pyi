@@ -1,5 +1,6 @@
 # The names of the module; each is imported when it is first used.
 
+from minispore.engine import _normal as _normal
 from minispore.engine.array import Array as Array
 from minispore.engine.array import ArrayBackend as ArrayBackend
 from minispore.engine.array import DeviceNamespace as DeviceNamespace

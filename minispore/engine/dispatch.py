@@ -58,7 +58,7 @@ class Variable:
     _data: Array
     _node: Node | None
     # Those that may share its memory, and whether it stays a constant if others are written to.
-    _aliases: "tuple[dict[int, ref[Variable]], bool]"
+    _aliases: "tuple[dict[ref[Variable], None], bool]"
     # Whether what is assigned to it is a constant.
     _is_input: ClassVar[bool] = False
     # The class of the results of operations: the sum of two Parameters is a Tensor.
@@ -77,7 +77,7 @@ class Variable:
 
 P = ParamSpec("P")
 T = TypeVar("T", bound=Variable)
-ALONE: Final[tuple[dict[int, ref[Variable]], bool]] = ({}, False)
+ALONE: Final[tuple[dict[ref[Variable], None], bool]] = ({}, False)
 Number: TypeAlias = int | float | bool
 
 
@@ -127,19 +127,20 @@ def share(view: Variable, x: Variable, *, is_constant: bool = False) -> None:
         x._aliases = {}, False
         _add_alias(x._aliases[0], x)
     known, inherited = x._aliases
-    _add_alias(known, view)
+    if view._aliases[0] is not known:
+        _add_alias(known, view)
     view._aliases = known, is_constant or inherited
 
 
-def _add_alias(known: dict[int, ref[Variable]], x: Variable) -> None:
-    """Add a variable by its address until it is deleted; variables are not compared."""
-    known[id(x)] = ref(x, partial(known.pop, id(x)))
+def _add_alias(known: dict[ref[Variable], None], x: Variable) -> None:
+    """Add a variable until it is deleted; references to two variables are not compared."""
+    known[ref(x, known.pop)] = None
 
 
 def aliases(x: Variable) -> list[Variable]:
     """Return the other variables that share the memory of `x`."""
     root = root_of(x._data)
-    known = [alias() for alias in tuple(x._aliases[0].values())]
+    known = [alias() for alias in tuple(x._aliases[0])]
     return [y for y in known if y is not None and y is not x and root_of(y._data) is root]
 
 

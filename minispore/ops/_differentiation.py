@@ -10,7 +10,7 @@ from typing import (
     cast,
 )
 
-from minispore.engine.array import Array, ensure_owned, namespace
+from minispore.engine.array import Array, ensure_owned, in_layout_of, namespace
 from minispore.engine.dispatch import (
     apply1,
     cast_to,
@@ -96,8 +96,8 @@ def _backward_arrays(
     taken: set[int] = set()
     for y, seed in outputs:
         if y._node is not None:
-            seeds.append((y._node, seed._data))
-            taken.add(id(seed._data))
+            seeds.append((y._node, in_layout_of(seed._data, y._data)))
+            taken.add(id(seeds[-1][1]))
     gradients = backward_pass(seeds, inputs, first_number, _pullbacks, _add)
     result: dict[int, Tensor] = {}
     for number, gradient in gradients.items():

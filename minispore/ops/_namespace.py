@@ -15,7 +15,7 @@ from minispore.engine.dtypes import as_dtype
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules import reduction as reduction_rules
 from minispore.engine.rules import unfold as window_rules
-from minispore.ops import manipulation, reduction
+from minispore.ops import arithmetic, manipulation, reduction
 from minispore.ops.arithmetic import *  # noqa: F403
 from minispore.ops.comparison import *  # noqa: F403
 from minispore.ops.elementwise import *  # noqa: F403
@@ -33,6 +33,11 @@ min = reduction.amin
 def sum(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis`."""
     return x if axis == () else reduction.sum(x, axis, keepdims)
+
+
+def inner(x: Tensor, y: Tensor, /, *, axis: Axis, keepdims: bool = False) -> Tensor:
+    """Return the sum of the products of two tensors of one shape over `axis`."""
+    return sum(arithmetic.mul(x, y), axis=axis, keepdims=keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:

@@ -17,6 +17,8 @@ PAD_MODES = ("same", "valid", "pad")
 # works on many adjacent numbers.
 _NCHW_TO_HCWN, _HCWN_TO_NCHW = (2, 1, 3, 0), (3, 1, 0, 2)
 ROWS, COLUMNS = 0, 2
+# The longest window whose elements are added one after another.
+_SHORT = 8
 # Top, bottom, left, right.
 Padding: TypeAlias = tuple[int, int, int, int]
 
@@ -48,6 +50,12 @@ class WindowGeometry(NamedTuple):
         """The distance from the first to the last element of a window, plus one."""
         return self.dilation * (self.kernel_size - 1) + 1
 
+    def tiles(self, length: int) -> bool:
+        """Return whether few neighbouring elements are a window each, and all are in one."""
+        size = self.kernel_size
+        whole = size == self.stride == self.effective_kernel_size and length % size == 0
+        return whole and size <= _SHORT and self.padding == (0, 0)
+
     def output_length(self, length: int) -> int:
         """Return the number of windows along an axis of a length."""
         return (
@@ -69,6 +77,16 @@ class WindowGeometry(NamedTuple):
             count -= 1
         more = (count - 1) * self.stride + self.effective_kernel_size - length - self.pad_before
         return self._replace(pad_after=max(more, 0))
+
+
+def tiles_of_rows(x: Tensor, size: int) -> Tensor:
+    """Return images (N, C, H, W) as (N, C, H / size, size, W)."""
+    return apply1(shape.reshape, x, (*x.shape[:2], x.shape[2] // size, size, x.shape[3]))
+
+
+def tiles_of_columns(x: Tensor, size: int) -> Tensor:
+    """Return images (N, C, H, W) as (N, C, H, W / size, size)."""
+    return apply1(shape.reshape, x, (*x.shape[:3], x.shape[3] // size, size))
 
 
 def nchw_to_hcwn(x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from typing import cast as as_type
 
 import numpy as np
 
+from minispore import engine
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
 from minispore.engine.dispatch import (
@@ -331,13 +332,13 @@ def sigmoid(input: Tensor) -> Tensor:
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
-    return apply1(rules.erf, as_float(input))
+    return apply1(engine._normal.erf, as_float(input))
 
 
 @_documented(1.0, 0.1573)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
-    return apply1(rules.erfc, as_float(input))
+    return apply1(engine._normal.erfc, as_float(input))
 
 
 @_documented(1.0, 1.7183)
@@ -373,6 +374,8 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     check_type(threshold, (int, float), "threshold")
     if beta == 0:
         raise ValueError("For 'softplus', the argument 'beta' must not be 0.")
+    if beta == 1 and threshold >= 20 and dtype_of(x) is dtypes.float32:
+        return apply1(rules.softplus, x)  # which is rounded to x from 17 on
     scaled = mul(x, beta)
     smooth = div(apply1(rules.softplus, scaled), beta)
     return where(greater(scaled, threshold), x, smooth)
@@ -405,7 +408,7 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
     """Return x for each element x >= 0, and alpha * x below."""
     x = as_float(input)
     check_type(alpha, (int, float), "alpha")
-    return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
+    return apply1(rules.leaky_relu, x, alpha)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -458,7 +461,7 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
         factor = mul(add(mul(apply1(rules.square, near), 0.044715), 1.0), math.sqrt(8 / math.pi))
         probability = apply1(rules.sigmoid, mul(near, factor))
     else:
-        probability = apply1(rules.normal_cdf, x)
+        probability = apply1(engine._normal.normal_cdf, x)
     return mul(x, probability)
 
 

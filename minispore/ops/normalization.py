@@ -146,13 +146,25 @@ def layer_norm(
             f"are {lengths} and {x.shape}."
         )
     check_epsilon(eps, "eps")
+    for name, value in (("weight", weight), ("bias", bias)):
+        if value is not None:
+            check_shape(value, lengths, name)
+    return normalize_samples(x, x.ndim - len(lengths), eps, weight, bias)
+
+
+def normalize_samples(
+    x: Tensor, first: int, epsilon: float, weight: Tensor | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """Return (x − mean) / √(variance + epsilon) · weight + bias over the axes from `first`."""
     wide = half_to_float32(x)
-    y = standardize(wide, x.ndim - len(lengths), eps)
-    for name, value, apply in (("weight", weight, mul), ("bias", bias, add)):
-        if value is None:
-            continue
-        check_shape(value, lengths, name)
-        y = apply(y, cast_to(value, dtype_of(wide)))
+    dtype = dtype_of(wide)
+    if weight is not None and bias is not None:
+        factor, summand = cast_to(weight, dtype), cast_to(bias, dtype)
+        y = apply3(normalization.layer_norm, wide, factor, summand, first, epsilon)
+    else:
+        y = apply1(normalization.standardize, wide, tuple(range(first, x.ndim)), epsilon)
+        y = y if weight is None else mul(y, cast_to(weight, dtype))
+        y = y if bias is None else add(y, cast_to(bias, dtype))
     return cast_to(y, dtype_of(x))
 
 
@@ -192,11 +204,6 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
     factors = rsqrt(add(mean(mul(wide, wide), axes, True), epsilon))
     y = mul(mul(wide, factors), cast_to(gamma, dtype_of(wide)))
     return cast_to(y, dtype_of(given)), factors
-
-
-def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
-    """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
-    return apply1(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
 
 
 def check_epsilon(value: object, name: str) -> float:

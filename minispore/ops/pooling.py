@@ -18,7 +18,7 @@ from minispore.engine.dispatch import (
     shape_error,
     wrap,
 )
-from minispore.engine.rules import reduction, unfold
+from minispore.engine.rules import pooling, reduction, unfold
 from minispore.ops._windows import (
     COLUMNS,
     ROWS,
@@ -28,6 +28,8 @@ from minispore.ops._windows import (
     hcwn_to_nchw,
     nchw_to_hcwn,
     pad_spatial,
+    tiles_of_columns,
+    tiles_of_rows,
     unfold_axis,
 )
 from minispore.ops.arithmetic import div
@@ -199,6 +201,10 @@ def resolve_geometry(
 @in_float32
 def max_pool(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the maximum of each window: first over its rows, then over their maxima."""
+    if rows.tiles(x.shape[2]) and columns.tiles(x.shape[3]):
+        # The images need no other layout.
+        y = apply1(unfold.max_over_window, tiles_of_columns(x, columns.kernel_size), 4)
+        return apply1(unfold.max_over_window, tiles_of_rows(y, rows.kernel_size), 3)
     y = apply1(unfold.max_over_window, _windows_of_columns(x, rows, columns), COLUMNS + 1)
     return hcwn_to_nchw(apply1(unfold.max_over_window, unfold_axis(y, ROWS, rows), ROWS + 1))
 
@@ -240,6 +246,10 @@ def avg_pool(
     """Return the sum of each window divided by `divisor`, or by its number of elements if 0."""
     height, width = x.shape[2:]
     high, wide = resolve_geometry(x, rows, columns, ceil_mode)
+    if high.tiles(height) and wide.tiles(width):
+        y = apply1(pooling.sum_over_window, tiles_of_rows(x, high.kernel_size), 3)
+        y = apply1(pooling.sum_over_window, tiles_of_columns(y, wide.kernel_size), 4)
+        return div(y, divisor or high.kernel_size * wide.kernel_size)
     y = pad_spatial(nchw_to_hcwn(x), high, wide)
     y = apply1(reduction.sum, unfold_axis(y, COLUMNS, wide), COLUMNS + 1, False)
     y = apply1(reduction.sum, unfold_axis(y, ROWS, high), ROWS + 1, False)

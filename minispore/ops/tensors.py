@@ -523,8 +523,7 @@ class Tensor(Variable):
         return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
 
     # By identity, since `==` returns a tensor.
-    def __hash__(self) -> Int:
-        return object.__hash__(self)
+    __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         return comparison.equal(self, other) if _is_operand(other) else NotImplemented

@@ -7,7 +7,7 @@ import array_api_strict as strict
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.engine.array import Array, HostArray, Namespace, _numpy, register_namespace
+from minispore.engine.array import Array, Axis, HostArray, Namespace, _numpy, register_namespace
 from minispore.utils.checks import as_items
 
 CONTRACT = {name for name in vars(Namespace) if not name.startswith("_")}
@@ -24,6 +24,10 @@ class StrictNamespace:
 
     def stop_gradient(self, x: object, /) -> object:
         return x
+
+    def inner(self, x: Array, y: Array, /, *, axis: Axis, keepdims: bool = False) -> object:
+        total: object = self.sum(x * y, axis=axis, keepdims=keepdims)
+        return total
 
     def getitem(self, x: Array, /, *, index: tuple[object, ...]) -> object:
         return x[index]

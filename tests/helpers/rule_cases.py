@@ -27,6 +27,7 @@ from minispore.engine.rules import (
     linalg,
     losses,
     normalization,
+    pooling,
     recurrent,
     reduction,
     shape,
@@ -356,6 +357,18 @@ def batch_normalized(draw: st.DrawFn) -> Drawn:
     return (dims, by_channel, by_channel), (axes, epsilon, list)
 
 
+@st.composite
+def layer_normalized(draw: st.DrawFn) -> Drawn:
+    dims = draw(shapes(1, 1))
+    first, of_weight = draw(st.tuples(*[st.integers(0, len(dims) - 1)] * 2))
+    return (dims, dims[of_weight:], dims[of_weight:]), (first, 0.125)
+
+
+@st.composite
+def leaking(draw: st.DrawFn) -> Drawn:
+    return (draw(shapes()),), (draw(st.sampled_from([-0.5, 0.0, 0.25, 1.0, 3.0])),)
+
+
 @dataclass(frozen=True)
 class Case:
     """A rule and the strategies for its arguments.
@@ -470,6 +483,7 @@ CASES: dict[str, Case] = {
     "elementwise.sigmoid": Case(elementwise.sigmoid),
     "elementwise.softplus": Case(elementwise.softplus),
     "elementwise.relu": Case(elementwise.relu),
+    "elementwise.leaky_relu": Case(elementwise.leaky_relu, leaking()),
     "elementwise.clip": Case(elementwise.clip, clipped()),
     "elementwise.cast": Case(cast_like),
     "elementwise.copy": Case(elementwise.copy),
@@ -481,11 +495,13 @@ CASES: dict[str, Case] = {
     "losses.cross_entropy": Case(losses.cross_entropy, classified()),
     "losses.softmax_cross_entropy": Case(losses.softmax_cross_entropy, rows()),
     "normalization.batch_norm": Case(normalization.batch_norm, batch_normalized()),
+    "normalization.layer_norm": Case(normalization.layer_norm, layer_normalized()),
     "normalization.standardize": Case(normalization.standardize, standardized()),
     "recurrent.rnn_tanh": Case(recurrent.rnn_tanh, steps(), of_steps(1), as_sequence=True),
     "recurrent.rnn_relu": Case(recurrent.rnn_relu, steps(), of_steps(1), as_sequence=True),
     "recurrent.gru": Case(recurrent.gru, steps(3), of_steps(1), as_sequence=True),
     "recurrent.lstm": Case(recurrent.lstm, steps(4, 2), of_steps(2), as_sequence=True),
+    "pooling.sum_over_window": Case(pooling.sum_over_window, along_front_axis()),
     "reduction.sum": Case(reduction.sum, reduced(0)),
     "reduction.cumsum": Case(reduction.cumsum, along_front_axis()),
     "reduction.mean": Case(reduction.mean, reduced()),
@@ -510,5 +526,5 @@ CASES: dict[str, Case] = {
 CASES.update(
     (name, Case(rule))
     for name, rule in all_rules().items()
-    if name.startswith("elementwise.") and name not in CASES
+    if name.startswith(("elementwise.", "normal.")) and name not in CASES
 )

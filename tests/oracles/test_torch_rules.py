@@ -65,6 +65,10 @@ def batch_norm(
     return standardized(x, axes, epsilon) * weight + bias
 
 
+def layer_norm(x: Theirs, weight: Theirs, bias: Theirs, first: int, epsilon: float) -> Theirs:
+    return standardized(x, tuple(range(first, x.ndim)), epsilon) * weight + bias
+
+
 def scattered(values: Theirs, index: tuple[slice, ...], shape: Shape) -> Theirs:
     places = np.arange(prod(shape)).reshape(shape)[index].reshape(-1)
     flat = values.new_zeros(prod(shape))
@@ -166,16 +170,17 @@ THEIRS: dict[str, Function] = {
     "elementwise.atanh": torch.atanh,
     "elementwise.sigmoid": torch.sigmoid,
     "elementwise.integer_power": torch.pow,
-    "elementwise.erf": torch.erf,
-    "elementwise.erfc": torch.erfc,
+    "normal.erf": torch.erf,
+    "normal.erfc": torch.erfc,
     "elementwise.expm1": torch.expm1,
     "elementwise.log1p": torch.log1p,
     "elementwise.softplus": functional.softplus,
     "elementwise.softsign": functional.softsign,
     "elementwise.tanhshrink": functional.tanhshrink,
     "elementwise.hardswish": functional.hardswish,
-    "elementwise.normal_cdf": torch.special.ndtr,
+    "normal.normal_cdf": torch.special.ndtr,
     "elementwise.relu": torch.relu,
+    "elementwise.leaky_relu": functional.leaky_relu,
     "elementwise.clip": clipped,
     "elementwise.cast": torch.clone,
     "elementwise.copy": torch.clone,
@@ -185,11 +190,13 @@ THEIRS: dict[str, Function] = {
     "linalg.matmul": torch.matmul,
     "linalg.dense": functional.linear,
     "normalization.batch_norm": batch_norm,
+    "normalization.layer_norm": layer_norm,
     "normalization.standardize": standardized,
     "recurrent.rnn_tanh": recurrence(torch.rnn_tanh_cell),
     "recurrent.rnn_relu": recurrence(torch.rnn_relu_cell),
     "recurrent.gru": recurrence(torch.gru_cell),
     "recurrent.lstm": recurrence(torch.lstm_cell, 2),
+    "pooling.sum_over_window": torch.sum,
     "reduction.sum": over(torch.sum),
     "reduction.cumsum": torch.cumsum,
     "reduction.mean": over(torch.mean),
@@ -276,8 +283,8 @@ EDGES: list[tuple[str, list[list[float]], tuple[object, ...]]] = [
     ("elementwise.sigmoid", [[-INF, -800.0, 0.0, 800.0, INF]], ()),
     ("elementwise.tanh", [[-INF, -800.0, 0.0, 800.0, INF]], ()),
     ("elementwise.exp", [[-INF, -800.0, 0.0, 800.0]], ()),
-    ("elementwise.erfc", [[-INF, -7.0, 0.0, 0.9, 1.1, 5.9, 6.1, 9.0, INF]], ()),
-    ("elementwise.erf", [[-INF, -7.0, 0.0, 1e-30, 5.9, INF]], ()),
+    ("normal.erfc", [[-INF, -7.0, 0.0, 0.9, 1.1, 5.9, 6.1, 9.0, INF]], ()),
+    ("normal.erf", [[-INF, -7.0, 0.0, 1e-30, 5.9, INF]], ()),
     ("elementwise.asin", [[-2.0, -1.0, -0.0, 1.0]], ()),
     ("elementwise.acos", [[-2.0, -1.0, 1.0]], ()),
     ("elementwise.atan", [[-INF, -1e30, 0.0, INF]], ()),

@@ -79,7 +79,7 @@ LESSON = Lesson(
                     ("exp", "the pullback of exp ignores the incoming gradient",
                      "g * value", "value"),
                     ("sigmoid", "the derivative of the sigmoid has the wrong sign",
-                     "g * (value", "-g * (value"),
+                     "g * (below", "-g * (below"),
                     ("relu", "the gradient of relu is 1 down to −0.5", "x > 0", "x > -0.5"),
                     ("absolute", "the derivative of |x| is 1 everywhere", "g * xp.sign(x)", "g"),
                     ("softplus", "the value of softplus is too small near 0",
@@ -92,7 +92,7 @@ LESSON = Lesson(
             ),
             mutant(
                 _SOFTMAX, "softmax", "the pullback of softmax ignores the normalization",
-                "g - xp.sum(g * value, axis=axis, keepdims=True)", "g", _along_rows,
+                "g - xp.inner(g, value, axis=axis, keepdims=True)", "g", _along_rows,
             ),
             mutant(
                 _REDUCTION, "sum", "the pullback of sum divides by the count, as that of mean does",

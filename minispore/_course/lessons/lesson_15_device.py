@@ -244,7 +244,8 @@ LESSON = Lesson(
         bugs=bugs(
             "standardize",
             ("numpy is called, whatever x is", "namespace(x)", _NUMPY),
-            ("the pullback calls numpy", "value * -xp.mean(", f"value * -{_NUMPY}.mean("),
+            ("the pullback calls numpy",
+             "gradient -= xp.mean(", f"gradient -= {_NUMPY}.mean("),
             ("epsilon is a numpy scalar, which promotes the result to float64",
              "variance + epsilon", f"variance + {_NUMPY}.float64(epsilon)"),
             ("the variance is compared on the host, which synchronizes with the device",
@@ -259,7 +260,7 @@ LESSON = Lesson(
             ("the pullback ignores that the mean depends on each element",
              "gradient -= xp.mean(g, axis=axes, keepdims=True)", ""),
             ("the pullback ignores that the variance depends on each element",
-             "value * -xp.mean(g * value, axis=axes, keepdims=True)", "0.0 * value"),
+             "value * (xp.inner(g, value, axis=axes, keepdims=True) / -count)", "0.0 * value"),
             ("the pullback does not divide by the deviation", "gradient *= scale", ""),
             ("the value of a tensor is a numpy array",
              "return value, (pullback,)",

@@ -20,6 +20,7 @@ from minispore.engine.array.device import dlpack_device as dlpack_device
 from minispore.engine.array.device import ensure_owned as ensure_owned
 from minispore.engine.array.device import from_dlpack as from_dlpack
 from minispore.engine.array.device import from_host as from_host
+from minispore.engine.array.device import in_layout_of as in_layout_of
 from minispore.engine.array.device import is_host as is_host
 from minispore.engine.array.device import is_ndarray as is_ndarray
 from minispore.engine.array.device import namespace as namespace

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minispore.engine.array import _numpy
-from minispore.engine.array.protocol import NAMES
+from minispore.engine.array.protocol import NAMES, Axis
 from minispore.utils.arrays import AnyArray
 
 _cupy: ModuleType = import_module("cupy")
@@ -53,6 +53,12 @@ assign = _numpy.assign
 unfold = partial(_numpy.unfold_with, _cupy)
 fold = partial(_numpy.fold_with, _cupy)
 decompose = partial(_numpy.decompose_with, _cupy)
+
+
+def inner(x: AnyArray, y: AnyArray, /, *, axis: Axis, keepdims: bool = False) -> AnyArray:
+    """Return the sum of the products of two arrays of one shape over `axis`."""
+    total: AnyArray = _cupy.sum(_cupy.multiply(x, y), axis=axis, keepdims=keepdims)
+    return total
 
 
 def getitem(x: AnyArray, /, *, index: tuple[Any, ...]) -> AnyArray:

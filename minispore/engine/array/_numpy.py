@@ -38,18 +38,51 @@ def _wide_sum(x: HostArray, axis: Axis, *, keepdims: bool) -> HostArray:
     """Return the sum over `axis`, in float32 if x is float16."""
     if x.dtype.char == "e":
         return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32)
-    if axis is None or x.size < _ROW or x.dtype.kind != "f":
+    if x.size < _ROW or x.dtype.kind != "f":
         return _sum(x, axis=axis, keepdims=keepdims)
-    reduced = {i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,))}
+    if axis is None and not keepdims and x.ndim > 1 and x.flags.c_contiguous:
+        return _sum(_wide_sum(x, -1, keepdims=False), axis=None)
+    is_last = axis in (x.ndim - 1, -1, (x.ndim - 1,))
+    if is_last and x.flags.c_contiguous and x.shape[-1] <= _NEIGHBOURS:
+        total: HostArray = np.einsum("...i->...", x)
+        return total[..., None] if keepdims else total
+    neighbours, reduced = _neighbours(x, axis)
+    if not 1 < neighbours <= _NEIGHBOURS:
+        return _sum(x, axis=axis, keepdims=keepdims)
+    return _einsum([x], reduced, keepdims=keepdims)
+
+
+def inner(x: HostArray, y: HostArray, /, *, axis: Axis, keepdims: bool = False) -> HostArray:
+    """Return the sum of the products of two arrays of one shape over `axis`."""
+    last, is_float = x.ndim - 1, x.dtype.char in "fd"
+    if axis in (last, -1, (last,)) and is_float and 0 < x.shape[last] <= _NEIGHBOURS:
+        total: HostArray = np.vecdot(x, y)
+        return total[..., None] if keepdims else total
+    neighbours, reduced = _neighbours(x, axis)
+    if x.size >= _ROW and is_float and neighbours <= _NEIGHBOURS:
+        return _einsum([x, y], reduced, keepdims=keepdims)
+    return sum(x * y, axis=axis, keepdims=keepdims)
+
+
+def _neighbours(x: HostArray, axis: Axis) -> tuple[int, set[int]]:
+    """Return how many neighbouring elements in memory are added by a sum over axes, and these."""
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    reduced = {i % x.ndim for i in axes}
     inner = takewhile(reduced.__contains__, range(x.ndim)[:: 1 if is_by_columns(x) else -1])
-    # `einsum` adds neighbouring elements in a third of the time, one after another: more of them
-    # are added pairwise by numpy, whose rounding errors stay small.
-    if not 1 < prod(x.shape[i] for i in inner) <= _NEIGHBOURS:
-        return _sum(x, axis=axis, keepdims=keepdims)
-    letters = ascii_letters[: x.ndim]
+    return prod(x.shape[i] for i in inner), reduced
+
+
+def _einsum(operands: list[HostArray], reduced: set[int], *, keepdims: bool) -> HostArray:
+    """Return the sum of the products of arrays over axes.
+
+    `einsum` adds neighbouring elements in a third of the time, one after another: more of them are
+    added pairwise by numpy, whose rounding errors stay small.
+    """
+    letters = ascii_letters[: operands[0].ndim]
     remaining = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
-    total: HostArray = np.einsum(f"{letters}->{remaining}", x)
-    return np.expand_dims(total, tuple(reduced)) if keepdims else total
+    total: HostArray = np.einsum(f"{','.join([letters] * len(operands))}->{remaining}", *operands)
+    lengths = enumerate(operands[0].shape)
+    return total.reshape([1 if i in reduced else n for i, n in lengths]) if keepdims else total
 
 
 def is_by_columns(x: object) -> bool:
@@ -90,7 +123,7 @@ def maximum(x: HostArray, y: HostArray | float, /, out: HostArray | None = None)
 
 # The elements of a row: it stays in the cache, and its call is negligible.
 _ROW = 1000
-_NEIGHBOURS = 8000
+_NEIGHBOURS = 10_000
 
 
 def mean(x: HostArray, /, *, axis: Axis = None, keepdims: bool = False) -> HostArray:

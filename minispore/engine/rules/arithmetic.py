@@ -82,8 +82,8 @@ def minimum(x: A, y: A) -> Binary[A]:
 def _balanced_eq(x: A, y: A) -> A:
     """Return 1 where x > y, ½ where x = y and 0 where x < y, in the type of x."""
     xp = namespace(x)
-    zero = xp.zeros_like(x)
-    return xp.where(x > y, zero + 1.0, xp.where(xp.equal(x, y), zero + 0.5, zero))
+    # By a sum, since `where` takes up to forty times as long.
+    return 0.5 * (xp.astype(x > y, x.dtype) + xp.astype(x >= y, x.dtype))
 
 
 def where(condition: A, x: A, y: A) -> TernaryWithMask[A]:

@@ -1,7 +1,5 @@
 """Rules of functions that are applied to each element."""
 
-import math
-
 from minispore.engine.array import A, namespace
 from minispore.engine.rules import Unary
 
@@ -168,83 +166,13 @@ def _one_minus_square(x: A) -> A:
 
 
 def sigmoid(x: A) -> Unary[A]:
-    """Return eˣ / (1 + eˣ); from 40 on it is 1 in all types, and the power does not overflow."""
+    """Return eˣ / (1 + eˣ), where the power does not overflow."""
     xp = namespace(x)
-    value = xp.exp(xp.minimum(x, 40.0))
-    value /= value + 1.0
-    # sigmoid(−x) is 1 − value, which is 0 where the value is rounded to 1.
-    return value, (lambda g: g * (value * sigmoid(-x)[0]),)
-
-
-def erf(x: A) -> Unary[A]:
-    """Return the error function 2/√π ∫₀ˣ exp(−t²) dt."""
-    xp = namespace(x)
-    far = 1.0 - _erfc_far(x, _gaussian(x, 1.0))
-    value = xp.where(xp.abs(x) < 0.5, _erf_near(x), far)
-    slope = 2.0 / math.sqrt(math.pi)
-    return value, (lambda g: g * (slope * _gaussian(x, 1.0)),)
-
-
-def erfc(x: A) -> Unary[A]:
-    """Return 1 − erf(x), which is as accurate for large x."""
-    xp = namespace(x)
-    far = _erfc_far(x, _gaussian(x, 1.0))
-    value = xp.where(xp.abs(x) < 0.5, 1.0 - _erf_near(x), far)
-    slope = -2.0 / math.sqrt(math.pi)
-    return value, (lambda g: g * (slope * _gaussian(x, 1.0)),)
-
-
-def normal_cdf(x: A) -> Unary[A]:
-    """Return the probability that a number of the normal distribution is at most x."""
-    xp = namespace(x)
-    scaled = -math.sqrt(0.5) * x
-    far = _erfc_far(scaled, _gaussian(x, 0.5))
-    value = 0.5 * xp.where(xp.abs(scaled) < 0.5, 1.0 - _erf_near(scaled), far)
-    density = 1.0 / math.sqrt(2.0 * math.pi)
-    return value, (lambda g: g * (density * _gaussian(x, 0.5)),)
-
-
-def _gaussian(x: A, factor: float) -> A:
-    """Return exp(−factor · x²), as accurate for large x.
-
-    The rounding of x² would be multiplied by the slope of the exponential. It is computed by a
-    number near x, of which the square is exact.
-    """
-    xp = namespace(x)
-    near = xp.minimum(xp.maximum(x, -40.0), 40.0)
-    short = xp.floor(64.0 * near) / 64.0
-    square = near * near
-    rest = (short * short - square) + (near - short) * (near + short)
-    return xp.exp(-factor * square) * (1.0 - factor * xp.stop_gradient(rest))
-
-
-def _erf_near(x: A) -> A:
-    """Return erf of x in [−1/2, 1/2] by its power series."""
-    xp = namespace(x)
-    near = xp.minimum(xp.maximum(x, -0.5), 0.5)
-    square, total = near * near, 0.0 * near
-    for n in range(12, -1, -1):
-        total *= square
-        total += (-1.0) ** n / (math.factorial(n) * (2 * n + 1))
-    return 2.0 / math.sqrt(math.pi) * near * total
-
-
-def _erfc_far(x: A, gaussian: A) -> A:
-    """Return erfc of x with |x| > 1/2, given exp(−x²): the sum of Matta and Reichel (1971)."""
-    xp = namespace(x)
-    # The integral of exp(−t²) / (t² + x²) by the trapezoidal rule of step 1/2. Up to 6, the pole of
-    # the integrand adds a term that matters; from 30 on, the result is 0.
-    far = xp.minimum(xp.maximum(xp.abs(x), 0.5), 30.0)
-    square = far * far
-    total = 0.5 / square
-    for n in range(1, 13):
-        total += math.exp(-n * n / 4.0) / (square + n * n / 4.0)
-    pole = xp.exp(-4.0 * math.pi * xp.minimum(far, 6.0))
-    residue = 2.0 * pole / (1.0 - pole) * xp.astype(far < 6.0, far.dtype)
-    tail = far * total / math.pi * gaussian - residue
-    # tail where x > 0, and 2 − tail elsewhere.
-    sign = xp.sign(x)
-    return sign * tail + (1.0 - sign)
+    side = xp.astype(x > 0, x.dtype)
+    below = xp.exp((side * -2.0 + 1.0) * x)  # e^−|x|
+    below /= below + 1.0  # σ(−|x|), in place since the array is new
+    # At most ½, neither it nor its difference from 1 is rounded to 0.
+    return xp.abs(side - below), (lambda g: g * (below * (1.0 - below)),)
 
 
 def expm1(x: A) -> Unary[A]:
@@ -261,8 +189,10 @@ def log1p(x: A) -> Unary[A]:
 def softplus(x: A) -> Unary[A]:
     """Return log(1 + eˣ) without overflow; the derivative is the sigmoid."""
     xp = namespace(x)
-    value = xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
-    return value, (lambda g: g * sigmoid(x)[0],)
+    side = xp.astype(x > 0, x.dtype)
+    power = xp.exp((side * -2.0 + 1.0) * x)  # e^−|x|
+    value = xp.maximum(x, 0.0) + xp.log1p(power)
+    return value, (lambda g: g * xp.abs(side - power / (power + 1.0)),)
 
 
 def softsign(x: A) -> Unary[A]:
@@ -296,6 +226,18 @@ def relu(x: A) -> Unary[A]:
         return masked
 
     return xp.maximum(x, 0), (pullback,)
+
+
+def leaky_relu(x: A, slope: float) -> Unary[A]:
+    """Return x where it is positive, and slope · x elsewhere; the derivative at 0 is their mean."""
+    xp = namespace(x)
+
+    def pullback(g: A) -> A:
+        # 1, ½ or 0 by sums and products, since `where` takes far longer.
+        share = 0.5 * (xp.astype(x > 0, x.dtype) + xp.astype(x >= 0, x.dtype))
+        return g * (share + slope * (1.0 - share))
+
+    return (xp.maximum if slope <= 1 else xp.minimum)(x, slope * x), (pullback,)
 
 
 def clip(x: A, low: float | None, high: float | None) -> Unary[A]:

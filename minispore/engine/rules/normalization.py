@@ -14,19 +14,37 @@ def standardize(x: A, axes: tuple[int, ...], epsilon: float) -> Unary[A]:
     computed in place, since most of the time is that of reading and writing memory.
     """
     xp = namespace(x)
+    count = prod(x.shape[i] for i in axes)
     value = x - xp.mean(x, axis=axes, keepdims=True)
-    variance = xp.mean(value * value, axis=axes, keepdims=True)
+    variance = xp.inner(value, value, axis=axes, keepdims=True) / count
     scale = 1.0 / xp.sqrt(variance + epsilon)
     value *= scale
 
     def pullback(g: A) -> A:
-        gradient = value * -xp.mean(g * value, axis=axes, keepdims=True)
+        gradient = value * (xp.inner(g, value, axis=axes, keepdims=True) / -count)
         gradient -= xp.mean(g, axis=axes, keepdims=True)
         gradient += g
         gradient *= scale
         return gradient
 
     return value, (pullback,)
+
+
+def layer_norm(x: A, weight: A, bias: A, first: int, epsilon: float) -> Ternary[A]:
+    """Return the standardized x · weight + bias, where the axes from `first` on are standardized.
+
+    Weight and bias have the shape of the last axes.
+    """
+    xp = namespace(x)
+    samples = tuple(range(x.ndim - weight.ndim))
+    standard, (to_standardized,) = standardize(x, tuple(range(first, x.ndim)), epsilon)
+    value = standard * weight
+    value += bias
+    return value, (
+        lambda g: to_standardized(g * weight),
+        lambda g: xp.inner(g, standard, axis=samples),
+        lambda g: xp.sum(g, axis=samples),
+    )
 
 
 def batch_norm(
@@ -45,25 +63,27 @@ def batch_norm(
     xp = namespace(x)
     count = prod(x.shape[i] for i in axes)
     mean = xp.mean(x, axis=axes, keepdims=True)
-    standard = x - mean
-    variance = xp.mean(standard * standard, axis=axes, keepdims=True)
+    centered = x - mean
+    variance = xp.inner(centered, centered, axis=axes, keepdims=True) / count
     scale = 1.0 / xp.sqrt(variance + epsilon)
-    standard *= scale
     report((mean, variance))
-    value = standard * weight
+    value = centered * (scale * weight)
     value += bias
+    last: list[tuple[A, A, A]] = []
 
-    def to_weight(g: A) -> A:
-        return xp.sum(g * standard, axis=axes, keepdims=True)
-
-    def to_bias(g: A) -> A:
-        return xp.sum(g, axis=axes, keepdims=True)
+    def sums(g: A) -> tuple[A, A, A]:
+        """Return g, its sum and that of its products; all pullbacks are called with the same g."""
+        if not last or last[0][0] is not g:
+            total = xp.sum(g, axis=axes, keepdims=True)
+            last[:] = [(g, total, xp.inner(g, centered, axis=axes, keepdims=True))]
+        return last[0]
 
     def to_x(g: A) -> A:
-        gradient = standard * (to_weight(g) / -count)
-        gradient -= to_bias(g) / count
+        _, total, product = sums(g)
+        gradient = centered * (product * (scale * scale) / -count)
+        gradient -= total / count
         gradient += g
         gradient *= weight * scale
         return gradient
 
-    return value, (to_x, to_weight, to_bias)
+    return value, (to_x, lambda g: sums(g)[2] * scale, lambda g: sums(g)[1])

@@ -67,11 +67,11 @@ def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
 def softmax(x: A, axis: int) -> Unary[A]:
     """Return eˣ / Σ eˣ along `axis`."""
     xp = namespace(x)
-    exponentials = xp.exp(x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True)))
-    value = exponentials / xp.sum(exponentials, axis=axis, keepdims=True)
+    value = xp.exp(x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True)))
+    value /= xp.sum(value, axis=axis, keepdims=True)  # in place, since the array is new
 
     def pullback(g: A) -> A:
-        return value * (g - xp.sum(g * value, axis=axis, keepdims=True))
+        return value * (g - xp.inner(g, value, axis=axis, keepdims=True))
 
     return value, (pullback,)
 
@@ -98,8 +98,8 @@ def total_less_one(terms: A, axis: Axis) -> A:
     """
     xp = namespace(terms)
     ones = xp.floor(terms)
-    others = xp.sum(terms - ones, axis=axis, keepdims=True)
-    return others + (xp.sum(ones, axis=axis, keepdims=True) - 1.0)
+    others = xp.inner(terms, 1.0 - ones, axis=axis, keepdims=True)
+    return others + (xp.inner(terms, ones, axis=axis, keepdims=True) - 1.0)
 
 
 def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:
@@ -114,7 +114,7 @@ def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:
 def _grad_of_extremum(g: A, x: A, value: A, axis: Axis, keepdims: bool) -> A:
     xp = namespace(x)
     is_extremum = xp.equal(x, repeat_to_match_shape(value, x.shape, axis, keepdims))
-    ones = xp.where(is_extremum, xp.ones_like(x), 0.0)
+    ones = xp.astype(is_extremum, x.dtype)
     weights = ones / xp.sum(ones, axis=axis, keepdims=True)
     return repeat_to_match_shape(g, x.shape, axis, keepdims) * weights
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from minispore import ops
-from minispore.engine.dispatch import as_float, check_tensor, half_to_float32, in_float32
+from minispore.engine.dispatch import as_float, check_tensor, in_float32
 from minispore.engine.dtypes import DType, float32
 from minispore.nn.cell import Cell
 from minispore.ops.initializer import Initializer
 from minispore.ops.manipulation import normalize_axis_index
-from minispore.ops.normalization import check_epsilon, standardize
+from minispore.ops.normalization import check_epsilon, normalize_samples
 from minispore.ops.parameter import Parameter, check_float_type, init_parameter
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import (
@@ -236,8 +236,7 @@ class LayerNorm(Cell):
                 f"For 'LayerNorm', the lengths of 'input_x' from axis {params_axis} must be "
                 f"{self.gamma.shape}, but its shape is {input_x.shape}."
             )
-        y = standardize(half_to_float32(values), norm_axis, self.epsilon)
-        return ops.cast(y * self.gamma + self.beta, values.dtype)
+        return normalize_samples(values, norm_axis, self.epsilon, self.gamma, self.beta)
 
     def extend_repr(self) -> str:
         """Return the arguments for `repr`."""
@@ -327,6 +326,6 @@ class GroupNorm(Cell):
 @in_float32
 def _group_norm(x: Tensor, gamma: Tensor, beta: Tensor, groups: int, eps: float) -> Tensor:
     grouped = x.reshape((x.shape[0], groups, -1)) if 0 not in x.shape else x
-    y = standardize(grouped, 2, eps).reshape(x.shape)
+    y = normalize_samples(grouped, 2, eps).reshape(x.shape)
     by_channel = (*gamma.shape, *(1,) * (x.ndim - 2))
     return y * gamma.reshape(by_channel) + beta.reshape(by_channel)

@@ -125,6 +125,9 @@ ROWS: dict[str, Row] = {
     "elementwise.absolute": Row(stated={(0.0,): (0.0, 0.0)}, undefined=lambda x: x == 0),
     "elementwise.sign": Row(stated={(0.0,): (0.0, 0.0)}, undefined=lambda x: x == 0),
     "elementwise.relu": Row(stated={(0.0,): (0.0, 0.0)}, undefined=lambda x: x == 0),
+    "elementwise.leaky_relu": Row(
+        args=(0.2,), stated={(0.0,): (0.6, 0.0)}, undefined=lambda x: x == 0
+    ),
     "elementwise.clip": Row(
         args=(-1.0, 1.0),
         stated={(-1.0,): (1.0, 0.0), (1.0,): (1.0, 0.0)},
@@ -175,7 +178,7 @@ def rule_of(name: str) -> str:
 POINTWISE = [
     name
     for name in sorted({*ROWS, *(CASES.keys() - {rule_of(row) for row in ROWS})})
-    if name.startswith(("arithmetic.", "elementwise.")) and name != "arithmetic.where"
+    if name.startswith(("arithmetic.", "elementwise.", "normal.")) and name != "arithmetic.where"
 ]
 ARRAYS = [name for name in CASES if name not in {rule_of(row) for row in POINTWISE}]
 
