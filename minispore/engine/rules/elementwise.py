@@ -233,9 +233,9 @@ def leaky_relu(x: A, slope: float) -> Unary[A]:
     xp = namespace(x)
 
     def pullback(g: A) -> A:
-        # 1, ½ or 0 by sums and products, since `where` takes far longer.
-        share = 0.5 * (xp.astype(x > 0, x.dtype) + xp.astype(x >= 0, x.dtype))
-        return g * (share + slope * (1.0 - share))
+        # By sums and products, since `where` takes far longer.
+        halves = xp.astype(x > 0, x.dtype) + xp.astype(x >= 0, x.dtype)
+        return g * (halves * (0.5 * (1.0 - slope)) + slope)
 
     return (xp.maximum if slope <= 1 else xp.minimum)(x, slope * x), (pullback,)
 
