@@ -85,7 +85,7 @@ def set_auto_parallel_context(**kwargs: object) -> None:
     Source: MindSpore's `mindspore.set_auto_parallel_context`.
     """
     for name, value in kwargs.items():
-        check_parallel_option(name, value)
+        _check(name, value)
     changed = {name: value for name, value in kwargs.items() if name in _settings}
     _settings.update(changed)
     _explicit.update(changed)
@@ -152,7 +152,7 @@ def clear_world_info() -> None:
     _world.clear()
 
 
-def check_parallel_option(name: str, value: object) -> None:
+def _check(name: str, value: object) -> None:
     """Raise the error of `set_auto_parallel_context` for an option that is invalid."""
     if name in _FIXED:
         if value != _FIXED[name]:
@@ -173,6 +173,10 @@ def check_parallel_option(name: str, value: object) -> None:
         check_int(value, name, low=low, high=low + 4095)
     if name in _world:
         _check_as_launched(name, value, _world[name])
+
+
+# For what checks options without a call; a public function would be named in the errors.
+check_parallel_option = _check
 
 
 def _check_mode(value: object) -> None:

@@ -64,11 +64,15 @@ FUNCTIONS: dict[str, Function] = {
     "ops.L2Normalize": lambda x, i: ops.L2Normalize(i)(x),
     "ops.Split": lambda x, i: ops.Split(i, 1)(x),
     "ops.chunk": lambda x, i: ops.chunk(x, 1, i),
+    "ops.cross": lambda x, i: ops.cross(x, x, i),
+    "ops.cummax": ops.cummax,
+    "ops.cummin": ops.cummin,
     "ops.diagonal": lambda x, i: ops.diagonal(x, 0, i, i),
     "ops.flip": lambda x, i: ops.flip(x, (i,)),
     "ops.gather": lambda x, i: ops.gather(x, place(x), i),
     "ops.gather_elements": lambda x, i: ops.gather_elements(x, i, place(x)),
     "ops.index_select": lambda x, i: ops.index_select(x, i, Tensor([0])),
+    "ops.median": ops.median,
     "ops.movedim": lambda x, i: ops.movedim(x, i, i),
     "ops.norm": lambda x, i: ops.norm(x, dim=i),
     "ops.permute": lambda x, i: ops.permute(x, range(x.ndim) or (i,)),
@@ -78,22 +82,28 @@ FUNCTIONS: dict[str, Function] = {
     "ops.scatter": lambda x, i: ops.scatter(x, i, place(x), 1.0),
     "ops.split": lambda x, i: ops.split(x, 1, i),
     "ops.swapaxes": lambda x, i: ops.swapaxes(x, i, i),
+    "ops.tensor_scatter_elements": lambda x, i: ops.tensor_scatter_elements(x, place(x), x, i),
     "ops.topk": lambda x, i: ops.topk(x, 1, i),
     "ops.unbind": ops.unbind,
     "ops.unstack": ops.unstack,
     "Tensor.chunk": lambda x, i: x.chunk(1, i),
+    "Tensor.cross": lambda x, i: x.cross(x, i),
+    "Tensor.cummax": lambda x, i: x.cummax(i),
+    "Tensor.cummin": lambda x, i: x.cummin(i),
     "Tensor.diagonal": lambda x, i: x.diagonal(0, i, i),
     "Tensor.flip": lambda x, i: x.flip((i,)),
     "Tensor.gather_elements": lambda x, i: x.gather_elements(i, place(x)),
     "Tensor.index_select": lambda x, i: x.index_select(i, Tensor([0])),
     "Tensor.max": lambda x, i: x.max(i),
     "Tensor.min": lambda x, i: x.min(axis=i),
+    "Tensor.median": lambda x, i: x.median(i),
     "Tensor.movedim": lambda x, i: x.movedim(i, i),
     "Tensor.norm": lambda x, i: x.norm(dim=i),
     "Tensor.permute": lambda x, i: x.permute(*(range(x.ndim) or (i,))),
     "Tensor.repeat_interleave": lambda x, i: x.repeat_interleave(1, i),
     "Tensor.roll": lambda x, i: x.roll(1, i),
     "Tensor.scatter": lambda x, i: x.scatter(i, place(x), 1.0),
+    "Tensor.scatter_add": lambda x, i: x.scatter_add(i, place(x), x),
     "Tensor.split": lambda x, i: x.split(1, i),
     "Tensor.swapaxes": lambda x, i: x.swapaxes(i, i),
     "Tensor.topk": lambda x, i: x.topk(1, i),
@@ -102,12 +112,15 @@ FUNCTIONS: dict[str, Function] = {
 # The axis is one of the result, or the argument is a number for each axis or a list of tensors.
 OTHERS = {
     *("Concat", "OneHot", "Stack", "concat", "expand_dims", "one_hot", "stack", "tile", "trace"),
-    "unsqueeze",
+    *("unsqueeze", "diag_embed"),
+    # They write to a Parameter, or take the axis of an operation of the same parameters.
+    *("index_add", "masked_scatter"),
 }
 # They need an axis, as in MindSpore.
 REFUSED = {
     *("Sort", "Split", "Unstack", "argsort", "chunk", "cumprod", "cumsum", "diagonal", "flip"),
     *("gather", "index_select", "movedim", "permute", "repeat_elements", "repeat_interleave"),
+    *("cross", "cummax", "cummin", "scatter_add", "tensor_scatter_elements"),
     *("roll", "scatter", "sort", "split", "swapaxes", "topk", "unbind", "unstack"),
 }
 
@@ -169,12 +182,18 @@ EMPTY: dict[str, float] = {
     "ReduceMean": nan, "ReduceProd": 1, "ReduceSum": 0,
 }  # fmt: skip
 THE_SAME = {
+    "cummax",
+    "cummin",
     *("L2Normalize", "LogSoftmax", "Softmax", "Sort", "argsort", "cumprod", "cumsum", "flip"),
     *("log_softmax", "movedim", "repeat_elements", "repeat_interleave", "roll", "softmax", "sort"),
     *("permute", "split", "chunk", "swapaxes", "Split"),
 }
 NOTHING = {"Unstack", "unbind", "unstack"}
 NO_ELEMENT = {
+    "cross",
+    "median",
+    "scatter_add",
+    "tensor_scatter_elements",
     *("ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin", "ReduceMax", "ReduceMin", "amax"),
     *("amin", "argmax", "argmin", "diagonal", "gather", "gather_elements", "index_select", "max"),
     *("min", "scatter", "Squeeze", "squeeze", "topk"),
