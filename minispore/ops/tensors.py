@@ -523,7 +523,8 @@ class Tensor(Variable):
         return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
 
     # By identity, since `==` returns a tensor.
-    __hash__ = object.__hash__
+    def __hash__(self) -> Int:
+        return object.__hash__(self)
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         return comparison.equal(self, other) if _is_operand(other) else NotImplemented
