@@ -188,8 +188,7 @@ class Optimizer(Cell):
 
     def _current_values(self, sources: Sequence[Hyperparameter], name: str) -> list[float]:
         # Once for all parameters of a group.
-        distinct = {id(source): source for source in sources}
-        values = {key: self._current_value(source, name) for key, source in distinct.items()}
+        values = {i: self._current_value(x, name) for i, x in {id(x): x for x in sources}.items()}
         return [values[id(source)] for source in sources]
 
     def _current_value(self, source: Hyperparameter, name: str) -> float:
