@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
@@ -77,6 +77,16 @@ class WindowGeometry(NamedTuple):
             count -= 1
         more = (count - 1) * self.stride + self.effective_kernel_size - length - self.pad_before
         return self._replace(pad_after=max(more, 0))
+
+
+def are_tiled(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> bool:
+    """Return whether windows tile images (N, C, H, W) that are in this order in memory.
+
+    Those that a convolution has computed are not, and would be slower in two orders.
+    """
+    flags: Any = getattr(x._data, "flags", None)
+    in_order = flags is None or bool(flags.c_contiguous)
+    return in_order and rows.tiles(x.shape[2]) and columns.tiles(x.shape[3])
 
 
 def tiles_of_rows(x: Tensor, size: int) -> Tensor:

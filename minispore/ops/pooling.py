@@ -23,6 +23,7 @@ from minispore.ops._windows import (
     COLUMNS,
     ROWS,
     WindowGeometry,
+    are_tiled,
     as_padding,
     check_output_length,
     hcwn_to_nchw,
@@ -201,7 +202,7 @@ def resolve_geometry(
 @in_float32
 def max_pool(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the maximum of each window: first over its rows, then over their maxima."""
-    if rows.tiles(x.shape[2]) and columns.tiles(x.shape[3]):
+    if are_tiled(x, rows, columns):
         # The images need no other layout.
         y = apply1(unfold.max_over_window, tiles_of_columns(x, columns.kernel_size), 4)
         return apply1(unfold.max_over_window, tiles_of_rows(y, rows.kernel_size), 3)
@@ -246,7 +247,7 @@ def avg_pool(
     """Return the sum of each window divided by `divisor`, or by its number of elements if 0."""
     height, width = x.shape[2:]
     high, wide = resolve_geometry(x, rows, columns, ceil_mode)
-    if high.tiles(height) and wide.tiles(width):
+    if are_tiled(x, high, wide):
         y = apply1(pooling.sum_over_window, tiles_of_rows(x, high.kernel_size), 3)
         y = apply1(pooling.sum_over_window, tiles_of_columns(y, wide.kernel_size), 4)
         return div(y, divisor or high.kernel_size * wide.kernel_size)
