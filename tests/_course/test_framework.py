@@ -170,7 +170,7 @@ def test_run_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Mo
     endless = (
         solution(3)
         .replace("def unbroadcast", "REASONS = []\n\ndef unbroadcast")
-        .replace("    added = ", "    while not REASONS: pass\n    added = ")
+        .replace("    if g.shape", "    while not REASONS: pass\n    if g.shape")
     )
     fill(tmp_path, 3, lesson_3=endless)
 
