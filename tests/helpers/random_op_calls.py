@@ -45,6 +45,11 @@ def numbers(rng: np.random.Generator, shape: Shape) -> Array:
     return np.asarray(grid.reshape(shape) * (4.0 / max(size, 1)), np.float64)
 
 
+def divisors(rng: np.random.Generator, shape: Shape) -> Array:
+    """Return numbers of which no quotient with one of `numbers` is near an integer."""
+    return numbers(rng, shape) * np.sqrt(0.5)
+
+
 def positive(rng: np.random.Generator, shape: Shape) -> Array:
     return np.abs(numbers(rng, shape)) + 0.25
 
