@@ -47,7 +47,7 @@ def numbers(rng: np.random.Generator, shape: Shape) -> Array:
 
 def divisors(rng: np.random.Generator, shape: Shape) -> Array:
     """Return numbers of which no quotient with one of `numbers` is near an integer."""
-    return numbers(rng, shape) * np.sqrt(0.5)
+    return np.asarray(numbers(rng, shape) * 0.5**0.5, np.float64)
 
 
 def positive(rng: np.random.Generator, shape: Shape) -> Array:
