@@ -5,6 +5,7 @@ from math import prod
 
 from minispore.engine.array import A, namespace
 from minispore.engine.rules import Ternary, Unary
+from minispore.engine.rules.joint import jointly
 
 
 def standardize(x: A, axes: tuple[int, ...], epsilon: float) -> Unary[A]:
@@ -69,21 +70,20 @@ def batch_norm(
     report((mean, variance))
     value = centered * (scale * weight)
     value += bias
-    last: list[tuple[A, A, A]] = []
 
-    def sums(g: A) -> tuple[A, A, A]:
-        """Return g, its sum and that of its products; all pullbacks are called with the same g."""
-        if not last or last[0][0] is not g:
-            total = xp.sum(g, axis=axes, keepdims=True)
-            last[:] = [(g, total, xp.inner(g, centered, axis=axes, keepdims=True))]
-        return last[0]
+    def sums(g: A) -> list[tuple[A, A]]:
+        """Return for each operand the sum of g and that of its products."""
+        total = xp.sum(g, axis=axes, keepdims=True)
+        return [(total, xp.inner(g, centered, axis=axes, keepdims=True))] * 3
+
+    for_x, for_weight, for_bias = jointly(sums, 3)
 
     def to_x(g: A) -> A:
-        _, total, product = sums(g)
+        total, product = for_x(g)
         gradient = centered * (product * (scale * scale) / -count)
         gradient -= total / count
         gradient += g
         gradient *= weight * scale
         return gradient
 
-    return value, (to_x, lambda g: sums(g)[2] * scale, lambda g: sums(g)[1])
+    return value, (to_x, lambda g: for_weight(g)[1] * scale, lambda g: for_bias(g)[0])

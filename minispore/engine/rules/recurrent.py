@@ -9,11 +9,11 @@ their gradients are joined to rows, for the products.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from minispore.engine.array import A, namespace
 from minispore.engine.rules import Pullback
+from minispore.engine.rules.joint import jointly
 from minispore.engine.rules.linalg import gemm
 
 # The last operand of a rule may be a mask, which has no pullback.
@@ -235,23 +235,4 @@ def _recur(step: _Step[A], operands: Sequence[A], count: int) -> Recurrence[A]:
         return all_inputs, to_weight, xp.sum(all_products, axis=0), *to_state
 
     value = xp.stack([*afters, *state[1:]], axis=0)
-    return value, [*_jointly(backward, 3 + count), *(None for _ in masks)]
-
-
-def _jointly(backward: Callable[[A], Sequence[A]], count: int) -> list[Pullback[A]]:
-    """Return the pullbacks of all operands, of which the first one that is called computes all.
-
-    Args:
-        backward: A function from the gradient of the value to those of the operands.
-        count: The number of operands.
-    """
-    # The last gradient of the value, and what was computed from it and is not returned yet. Each
-    # result is returned once: in another backward pass the same array may have other elements.
-    known: list[tuple[A, dict[int, A]]] = []
-
-    def pullback(i: int, g: A) -> A:
-        if not known or known[0][0] is not g or i not in known[0][1]:
-            known[:] = [(g, dict(enumerate(backward(g))))]
-        return known[0][1].pop(i)
-
-    return [partial(pullback, i) for i in range(count)]
+    return value, [*jointly(backward, 3 + count), *(None for _ in masks)]
