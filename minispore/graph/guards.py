@@ -136,10 +136,10 @@ class Guards:
             self._names.add("_flags")
         self._seen: set[tuple[int, bool]] = set()
         self._classes: set[type] = set()
-        # The objects that were met, by their identities, which others get if they are freed.
-        self._kept: dict[int, object] = {}
         # Each place is an expression that is true while it holds what it has held, and its name.
         self._places: dict[str, str] = {}
+        # The objects that were met, by their names in the expressions. Kept, since others would get
+        # the identities of freed ones.
         self._objects: dict[str, object] = {"is_": is_}
         self._all_hold: Callable[[], bool] | None = None
         for root in roots:
@@ -166,8 +166,7 @@ class Guards:
 
     def _named(self, value: object) -> str:
         """Return the name of an object in the expressions."""
-        self._kept[id(value)] = value
-        name = f"x{id(value)}"
+        name = _name_of(value)
         self._objects[name] = value
         return name
 
@@ -175,27 +174,22 @@ class Guards:
         value = self._named(getattr(holder, name, None))
         self._compare(f"{self._named(holder)}.{name} is {value}", path)
 
-    def _guard_item(
-        self, holder: Mapping[str, object], key: str, path: str, place: str | None = None
-    ) -> None:
-        value, place = holder.get(key, _MISSING), place or self._named(holder)
+    def _guard_item(self, holder: Mapping[str, object], key: str, path: str) -> None:
+        value, place = holder.get(key, _MISSING), self._named(holder)
         if value is _MISSING:
             self._compare(f"{key!r} not in {place}", path)
         else:
             self._compare(f"{place}[{key!r}] is {self._named(value)}", path)
 
-    def _guard_keys(
-        self, holder: Mapping[str, object], path: str, place: str | None = None
-    ) -> None:
-        place = place or self._named(holder)
+    def _guard_keys(self, holder: Mapping[str, object], path: str) -> None:
+        if not all(type(key) is str for key in holder):
+            self._refuse(f"{path} has an attribute whose name is no str")
         # Equal texts are the same key.
-        same = "==" if all(type(key) is str for key in holder) else "is"
-        keys = self._named(list(holder) if same == "==" else None)
-        self._compare(f"[*{place}] {same} {keys}", f"an attribute or item of {path}")
+        keys = self._named(list(holder))
+        self._compare(f"[*{self._named(holder)}] == {keys}", f"an attribute or item of {path}")
 
     def _guard_items(self, holder: Iterable[object], items: Collection[object], path: str) -> None:
         """Compare the items of a list, or the keys or values of a dict."""
-        self._kept[id(holder)] = holder
         place, now = self._named(holder), self._named(items)
         same = f"len({place}) == {len(items)} and all(map(is_, {place}, {now}))"
         self._compare(same, f"an attribute or item of {path}")
@@ -209,7 +203,7 @@ class Guards:
 
     def holds(self, value: object) -> bool:
         """Return whether the step reads an object besides its arguments."""
-        return id(value) in self._kept
+        return _name_of(value) in self._objects
 
     def untracked_code(self, executed: Watch) -> str | None:
         """Return why the code that ran is not what the guards were made for; None if it is."""
@@ -235,7 +229,7 @@ class Guards:
         if (id(value), needed) in self._seen:
             return
         self._seen.add((id(value), needed))
-        self._kept[id(value)] = value
+        self._named(value)
         kind = type(value)
         if is_a(value, Variable):
             self._visit_tensor(value, path)
@@ -314,7 +308,8 @@ class Guards:
                 self.transient.append((value, transient))
         self._compare(f"type({self._named(value)}) is {self._named(kind)}", f"the class of {path}")
         self._visit_class(kind, path)
-        self._guard_keys(attributes, path, f"{self._named(value)}.__dict__")
+        self._guard_attribute(value, "__dict__", f"the attributes of {path}")
+        self._guard_keys(attributes, path)
         for name, item in attributes.items():
             needed = name in self._names
             is_host = captured is not None and name not in captured
@@ -326,9 +321,7 @@ class Guards:
             if name.isidentifier() and not any(name in vars(cls) for cls in kind.__mro__):
                 self._guard_attribute(value, name, f"{path}.{name}")
             else:
-                self._guard_item(
-                    attributes, name, f"{path}.{name}", f"{self._named(value)}.__dict__"
-                )
+                self._guard_item(attributes, name, f"{path}.{name}")
             if needed or not is_host:
                 self._visit(item, f"{path}.{name}", needed=needed)
 
@@ -336,8 +329,8 @@ class Guards:
         """Note the tensors that an optimizer reads to compute the numbers of a step."""
         if is_a(value, Variable):
             self.host[id(value)] = value
-        elif id(value) not in self._kept and _may_hold_tensors(value):
-            self._kept[id(value)] = value
+        elif not self.holds(value) and _may_hold_tensors(value):
+            self._named(value)
             for item in vars(value).values() if _is_cell(value) else as_items(value) or ():
                 self._find_host_tensors(item)
 
@@ -452,6 +445,10 @@ class Guards:
         hidden = [name for name in code.co_names if name in _READ_BY_TEXT or _is_special(name)]
         if hidden:
             self._refuse(f"{_where(code)} reads '{hidden[0]}'")
+
+
+def _name_of(value: object) -> str:
+    return f"x{id(value)}"
 
 
 def _compiled(condition: str, objects: dict[str, object]) -> Callable[[], bool]:
