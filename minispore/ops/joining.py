@@ -12,7 +12,7 @@ __all__ = ["column_stack", "dstack", "hstack", "row_stack", "vstack"]
 
 
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
-    """Return tensors joined along the first axis, below each other; a vector is one row.
+    """Return tensors stacked vertically, along the first axis; a vector is one row.
 
     Args:
         inputs: A list or tuple of tensors whose other axes have equal lengths.
@@ -30,7 +30,7 @@ def vstack(inputs: Sequence[Tensor]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.vstack`.
     """
-    return _join(inputs, "inputs", lambda shape: (1,) * (2 - len(shape)) + shape, 0)
+    return _join(inputs, "inputs", _as_rows, 0)
 
 
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
@@ -52,11 +52,11 @@ def row_stack(tensors: Sequence[Tensor]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.row_stack`.
     """
-    return _join(tensors, "tensors", lambda shape: (1,) * (2 - len(shape)) + shape, 0)
+    return _join(tensors, "tensors", _as_rows, 0)
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return tensors joined along the second axis, beside each other; vectors along their only one.
+    """Return tensors stacked horizontally, along the second axis; vectors along their only one.
 
     Args:
         tensors: A list or tuple of tensors whose other axes have equal lengths.
@@ -100,14 +100,14 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """
 
     def with_layers(shape: Shape) -> Shape:
-        matrix = (1,) * (2 - len(shape)) + shape
+        matrix = _as_rows(shape)
         return matrix if len(matrix) > 2 else (*matrix, 1)
 
     return _join(tensors, "tensors", with_layers, 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return tensors joined along the second axis, beside each other; a vector is one column.
+    """Return tensors stacked horizontally, along the second axis; a vector is one column.
 
     Args:
         tensors: A list or tuple of tensors whose other axes have equal lengths.
@@ -130,6 +130,11 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
         return shape if len(shape) > 1 else (*(shape or (1,)), 1)
 
     return _join(tensors, "tensors", with_columns, 1)
+
+
+def _as_rows(shape: Shape) -> Shape:
+    """Return a shape with two axes or more: a vector is one row."""
+    return (1,) * (2 - len(shape)) + shape
 
 
 def _join(

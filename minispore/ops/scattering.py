@@ -74,8 +74,13 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Te
     """
     check_tensor(input)
     places = places_along(input, axis, index, "axis")
+    return _put(input, places, _check_source(src, index))
+
+
+def _put(x: Tensor, places: tuple[object, ...], values: Tensor | Number) -> Tensor:
+    """Return `x` with values at places."""
     try:
-        return setitem(input, places, _check_source(src, index))
+        return setitem(x, places, values)
     except IndexError as error:
         raise IndexError(f"For '{caller()}', {error}") from None
 
@@ -140,10 +145,7 @@ def tensor_scatter_elements(
         raise shape_error(updates, "updates", f"have the shape {indices.shape} of 'indices'")
     if reduction == "add":
         return _added(input_x, cast_exactly(updates, dtype_of(input_x)), places)
-    try:
-        return setitem(input_x, places, updates)
-    except IndexError as error:
-        raise IndexError(f"For '{caller()}', {error}") from None
+    return _put(input_x, places, updates)
 
 
 def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
