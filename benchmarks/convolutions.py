@@ -1,12 +1,10 @@
 """The time of a convolution over the images: `python -m benchmarks.convolutions` plots it.
 
 A 3 × 3 convolution of images of 32 × 32, forward and backward, with as many channels in its result
-as in the images, beside PyTorch: processor time, one thread.
+as in the images, compared with PyTorch: processor time, one thread.
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from time import process_time
 from types import ModuleType
 
 import minispore as ms
@@ -45,7 +43,10 @@ def main() -> None:
 
 def _ratio(torch: ModuleType, images: int, channels: int) -> float:
     """Return minispore's time divided by PyTorch's."""
-    import numpy as np  # after `prepare`
+    # They import numpy, after `prepare`.
+    import numpy as np
+
+    from benchmarks.graph_mode import cpu_time
 
     values = np.random.default_rng(0).standard_normal((images, channels, 32, 32), np.float32)
     ones = np.ones_like(values)
@@ -61,14 +62,9 @@ def _ratio(torch: ModuleType, images: int, channels: int) -> float:
     def ours() -> object:
         return gradient(x, sens)
 
-    times = [(_seconds(ours), _seconds(by_torch)) for _ in range(REPEATS + 1)][1:]
+    runs = cpu_time(ours, 1), cpu_time(by_torch, 1)
+    times: list[tuple[float, float]] = [(runs[0](), runs[1]()) for _ in range(REPEATS + 1)][1:]
     return min(t for t, _ in times) / min(t for _, t in times)
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    start = process_time()
-    run()
-    return process_time() - start
 
 
 if __name__ == "__main__":

@@ -190,8 +190,8 @@ def _rows(
         return [Baseline(other, run, targets.get(other)) for other, run in runs.items()]
 
     graph = in_mode(ms.GRAPH_MODE, step, steps)
-    beside = baselines({"the same eagerly": eager} | timed, targets)
+    compared = baselines({"the same eagerly": eager} | timed, targets)
     return [
-        *compare(f"{name}, graph mode", graph, beside, turns=turns),
+        *compare(f"{name}, graph mode", graph, compared, turns=turns),
         *compare(f"{name}, eagerly", eager, baselines(timed, eager_targets), turns=turns),
     ]

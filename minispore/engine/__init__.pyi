@@ -1,6 +1,5 @@
 # The names of the module; each is imported when it is first used.
 
-from minispore.engine import _normal as _normal
 from minispore.engine.array import Array as Array
 from minispore.engine.array import ArrayBackend as ArrayBackend
 from minispore.engine.array import DeviceNamespace as DeviceNamespace
@@ -16,3 +15,6 @@ from minispore.engine.graph import backward_pass as backward_pass
 from minispore.engine.graph import is_recording as is_recording
 from minispore.engine.graph import record as record
 from minispore.engine.rules import Pullback as Pullback
+from minispore.engine.rules.normal import erf as erf
+from minispore.engine.rules.normal import erfc as erfc
+from minispore.engine.rules.normal import normal_cdf as normal_cdf

@@ -332,13 +332,13 @@ def sigmoid(input: Tensor) -> Tensor:
 @_documented(1.0, 0.8427)
 def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
-    return apply1(engine._normal.erf, as_float(input))
+    return apply1(engine.erf, as_float(input))
 
 
 @_documented(1.0, 0.1573)
 def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
-    return apply1(engine._normal.erfc, as_float(input))
+    return apply1(engine.erfc, as_float(input))
 
 
 @_documented(1.0, 1.7183)
@@ -461,7 +461,7 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
         factor = mul(add(mul(apply1(rules.square, near), 0.044715), 1.0), math.sqrt(8 / math.pi))
         probability = apply1(rules.sigmoid, mul(near, factor))
     else:
-        probability = apply1(engine._normal.normal_cdf, x)
+        probability = apply1(engine.normal_cdf, x)
     return mul(x, probability)
 
 
