@@ -6,7 +6,7 @@ Each system makes the steps of the tutorial's network, with one and with two thr
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -25,37 +25,50 @@ def main() -> None:
     """Measure, print, and plot."""
     results = dict[int, dict[str, list[float]]]()
     for threads in (1, 2):
-        # The environment is set before numpy is loaded.
-        program = (
-            f"from benchmarks._machine import prepare; prepare({threads}); "
-            f"import benchmarks.batch_sizes as b; b.print_seconds({threads})"
-        )
-        done = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE)
-        results[threads] = json.loads(done.stdout)
-        for name, seconds in results[threads].items():
+        names = json.loads(_in_process(threads, "names"))
+        results[threads] = {name: [] for name in names}
+        # Each has its own process: waiting threads of a library would slow the others.
+        for name in names:
+            seconds = json.loads(_in_process(threads, "seconds", name))
+            results[threads][name] = seconds
             print(f"{threads} threads, {name}:", *(f"{1000 * t:.3g}" for t in seconds), "ms")
     _draw(results, PICTURE)
 
 
-def print_seconds(threads: int) -> None:
-    """Print the median seconds of a step for each system and batch size, as JSON."""
-    seconds: dict[str, list[float]] = {}
+def _in_process(threads: int, function: str, *arguments: str) -> str:
+    """Return what a function prints in a process with so many threads."""
+    program = (
+        f"from benchmarks._machine import prepare; prepare({threads}); "
+        f"import benchmarks.batch_sizes as b; b.print_{function}({threads}, *{arguments})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE)
+    return done.stdout.decode()
+
+
+def _steps(batch: int, threads: int) -> dict[str, Callable[[], object]]:
+    ours = training_step(network(WIDTHS), WIDTHS[:1], batch)
+    return {"minispore": ours, "minispore, graph mode": ours} | others(WIDTHS, batch, threads)
+
+
+def print_names(threads: int) -> None:
+    """Print the names of the systems, as JSON."""
+    print(json.dumps([*_steps(1, threads)]))
+
+
+def print_seconds(threads: int, name: str) -> None:
+    """Print the median seconds of a step of a system for each batch size, as JSON."""
+    ms.set_context(mode=ms.GRAPH_MODE if "graph" in name else ms.PYNATIVE_MODE)
+    seconds: list[float] = []
     for batch in BATCHES:
-        ours = training_step(network(WIDTHS), WIDTHS[:1], batch)
-        runs = {"minispore": ours, "minispore, graph mode": ours}
-        runs |= others(WIDTHS, batch, threads)
-        times: dict[str, list[float]] = {name: [] for name in runs}
+        run = _steps(batch, threads)[name]
         count = max(3, 256 // batch)
+        times: list[float] = []
         for _ in range(REPEATS):
-            for name, run in runs.items():
-                ms.set_context(mode=ms.GRAPH_MODE if "graph" in name else ms.PYNATIVE_MODE)
+            start = perf_counter()
+            for _ in range(count):
                 run()
-                start = perf_counter()
-                for _ in range(count):
-                    run()
-                times[name].append((perf_counter() - start) / count)
-        for name, taken in times.items():
-            seconds.setdefault(name, []).append(median(taken[1:]))
+            times.append((perf_counter() - start) / count)
+        seconds.append(median(times[1:]))
     print(json.dumps(seconds))
 
 

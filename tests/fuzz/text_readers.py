@@ -2,8 +2,13 @@
 
 import json
 import math
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
+from minispore._cli.arguments import parse
+from minispore._cli.check_script import check_script
+from minispore._cli.errors import UserError
 from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.param import HyperFile
 from minispore.testing import Event, EventTrace
@@ -39,6 +44,26 @@ HYPER = (
     b"learning_rate: 0.1\n# then\nmomentum : 9e-1 # high\n\nweight_decay:0",
     "größe: 1\r\nrate: -2\r\n".encode(),
 )
+
+# Scripts and notebooks: what `minispore check-script` reads.
+
+
+SCRIPT = b"import mindspore as ms\nfrom mindspore import nn\n\nnn.Dense(2, 3)\nms.nn.Absent()\n"
+CELLS = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["text"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "import mindspore.nn as nn\n"]},
+        {"cell_type": "code", "source": "nn.Absent\n"},
+    ]
+}
+NOTEBOOK = json.dumps(CELLS).encode()
+
+
+def read_script(path: Path) -> None:
+    with redirect_stdout(StringIO()) as printed:
+        check_script(parse(["check-script", "--json", str(path)]))
+    assert json.loads(printed.getvalue())["files"] == [str(path)]
+
 
 # Rows.
 
@@ -300,5 +325,30 @@ TEXT_READERS = (
             "a size of 2³¹": metadata_with("landscape_size", 2**31),
         },
         modules=("train/callback/_summary_landscape.py",),
+    ),
+    Reader(
+        "script", "script.py", (SCRIPT,), read_script, (UserError,), text=True,
+        memory=8 * 2**20,
+        examples={
+            "nested": b"(" * 10_000 + b"1",
+            "a long number": b"x = " + LONG,
+            "no UTF-8": b"x = '\xff'",
+            "an encoding that is none": b"# coding: absent",
+            "a NUL": b"x = 1\0",
+        },
+        modules=("_cli/check_script.py",),
+    ),
+    Reader(
+        "notebook", "notebook.ipynb", (NOTEBOOK,), read_script, (UserError,), text=True,
+        memory=8 * 2**20,
+        examples={
+            "nested": DEEP,
+            "no object": b"[]",
+            "cells that are a number": b'{"cells": 1}',
+            "a cell that is a number": b'{"cells": [1]}',
+            "a cell without source": b'{"cells": [{"cell_type": "code"}]}',
+            "lines that are numbers": b'{"cells": [{"cell_type": "code", "source": [1]}]}',
+        },
+        modules=("_cli/check_script.py",),
     ),
 )  # fmt: skip
