@@ -178,8 +178,6 @@ def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Fil
     """Let the links of a translation lead to translations, and add the words for the scripts."""
     if not page.file.src_uri.endswith(SUFFIX):
         return html
-    # What both pages contain, such as the name of a function, finds the English page first.
-    page.meta.setdefault("search", {"boost": 0.5})
     page.meta.setdefault("description", say(config.site_description or "", page.file.src_uri))
     urls = {
         original.url: file.url

@@ -1,18 +1,16 @@
 """Notebooks: add one of each lesson and each how-to page to the site, with a link on the page.
 
-A fence `notebooks` becomes a table of the English ones. If the repository has an address, which is
-`repository` in pyproject.toml, the table has links that open them in other sites, and their first
-cell installs minispore.
+If the repository has an address, which is `repository` in pyproject.toml, links beside it open the
+notebook in other sites, and its first cell installs minispore.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
-from languages import TITLE, below_title, english, is_current, say
+from languages import below_title, is_current, say
 
 from minispore._course.notebook import notebook
 from minispore._course.pages import with_quotes
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import File, Files
 
 DOCS = Path(__file__).parents[1]
-FENCE = "```notebooks\n```"
 # The branch that the workflow `docs` publishes.
 BRANCH = "gh-pages"
 SNIPPET = re.compile(r'^--8<-- "([\w/.]+)"$', flags=re.MULTILINE)
@@ -62,24 +59,11 @@ def with_installation(text: str, repository: str) -> str:
     return below_title(text, program) if repository else text
 
 
-def contents(pages: Iterable[tuple[str, str]], repository: str) -> str:
-    """Return the table of notebooks.
-
-    Args:
-        pages: The name and the text of each page.
-        repository: The repository's address, or "".
-    """
-    head = ["notebook", *(["open in"] if repository else [])]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for page, text in pages:
-        title = TITLE.search(text)
-        assert title is not None
-        name = notebook_of(page)
-        cells = [f"[{title[0].removeprefix('# ').strip()}]({name}){{ download }}"]
-        if repository:
-            cells.append(", ".join(f"[{site}]({url})" for site, url in open_in(name, repository)))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def links(name: str, text: str, repository: str) -> str:
+    """Return the link to the notebook with this name, and to the sites that open it, if any."""
+    download = f"[{text}]({PurePosixPath(name).name}){{ .notebook download }}"
+    sites = open_in(name, repository) if repository else []
+    return " ".join([download, *(f"[{site}]({url}){{ .notebook }}" for site, url in sites)])
 
 
 def open_in(name: str, repository: str) -> list[tuple[str, str]]:
@@ -97,34 +81,23 @@ def notebook_of(page: str) -> str:
     return PurePosixPath(page).with_suffix(".ipynb").as_posix()
 
 
-_offered: dict[str, str] = {}
-
-
 def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     """Add the notebooks to the site."""
     from mkdocs.structure.files import File
 
-    _offered.clear()
     for file in filter(is_offered, list(files.documentation_pages())):
-        text = _offered[file.src_uri] = file.content_string
-        content = as_notebook(with_installation(text, address()))
+        content = as_notebook(with_installation(file.content_string, address()))
         files.append(File.generated(config, notebook_of(file.src_uri), content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Add a link to the notebook below the title of a page, and expand its fences."""
-    if FENCE in markdown:
-        names = sorted(name for name in _offered if english(name) == name)
-        names.sort(key=lambda name: not name.startswith("learn/"))
-        pages = [(name, _offered[name]) for name in names]
-        return markdown.replace(FENCE, contents(pages, address()))
+    """Add the links to the notebook below the title of a page."""
     if not is_offered(page.file):
         return markdown
     name = page.file.src_uri
     text = say("This page as a notebook", name)
-    link = f"[{text}]({PurePosixPath(name).stem}.ipynb){{ .notebook download }}"
-    return below_title(markdown, link)
+    return below_title(markdown, links(notebook_of(name), text, address()))
 
 
 def is_offered(file: "File") -> bool:

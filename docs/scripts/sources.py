@@ -1,6 +1,6 @@
-"""The source on the site: a page for each file, functions quoted on pages, and CONTRIBUTING.md.
+"""The source on the site: each file as text, functions quoted on pages, and CONTRIBUTING.md.
 
-A link to a file of the package or an example, such as `../minispore/nn/cell.py`, leads to its page.
+A link to a file of the package or an example, such as `../minispore/nn/cell.py`, leads to its text.
 A fence `examples` names a folder. It becomes a table of its files with the first lines of their
 docstrings.
 
@@ -10,11 +10,10 @@ replaced by the source of these definitions without their docstrings, each under
 
 import ast
 import re
-from pathlib import Path
 from typing import Protocol
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 from one_page import PACKAGE, ROOT, as_fence, file_of
 
@@ -30,12 +29,12 @@ class Page(Protocol):
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each file of the package and each example, and CONTRIBUTING.md."""
+    """Add the text of each file of the package and each example, and CONTRIBUTING.md."""
     for folder in (PACKAGE, ROOT / "examples"):
         for path in sorted(folder.rglob("*.py")):
-            page = f"source/{path.relative_to(ROOT).with_suffix('.md').as_posix()}"
-            hidden = InclusionLevel.NOT_IN_NAV
-            files.append(File.generated(config, page, content=as_page(path), inclusion=hidden))
+            # Browsers show it, as they do not for Python.
+            name = f"source/{path.relative_to(ROOT).as_posix()}.txt"
+            files.append(File.generated(config, name, abs_src_path=str(path)))
     content = contributing((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     files.append(File.generated(config, "contributing.md", content=content))
     return files
@@ -46,25 +45,14 @@ def contributing(text: str) -> str:
     return text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
 
 
-def as_page(path: Path) -> str:
-    """Return a page that shows a file, and that the site's search leaves out."""
-    name = path.relative_to(PACKAGE.parent).as_posix()
-    fence = "`" * 4
-    code = path.read_text("utf-8").rstrip()
-    head = f"---\nsearch:\n  exclude: true\ntitle: {name}\n---\n\n# {name}\n\n"
-    return f'{head}{fence}python linenums="1"\n{code}\n{fence}\n'
-
-
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Expand the fences of a page, and direct its links to the pages of the files."""
+    """Expand the fences of a page, and direct its links to the texts of the files."""
     name = page.file.src_uri
-    if name.startswith("source/"):
-        return markdown
 
-    def to_page(match: re.Match[str]) -> str:
-        return f"]({get_relative_url(f'source/{match[1]}.md', name)})"
+    def to_text(match: re.Match[str]) -> str:
+        return f"]({get_relative_url(f'source/{match[1]}.py.txt', name)})"
 
-    return LINK.sub(to_page, EXAMPLES.sub(lambda match: as_table(match[1]), expand(markdown)))
+    return LINK.sub(to_text, EXAMPLES.sub(lambda match: as_table(match[1]), expand(markdown)))
 
 
 def as_table(folder: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, TypedDict, cast
 from urllib.parse import unquote
@@ -65,7 +65,7 @@ class NotebookBuilder(Protocol):
     def as_notebook(self, text: str) -> str: ...
     def address(self) -> str: ...
     def with_installation(self, text: str, repository: str) -> str: ...
-    def contents(self, pages: Iterable[tuple[str, str]], repository: str) -> str: ...
+    def links(self, name: str, text: str, repository: str) -> str: ...
 
 
 builder = cast("NotebookBuilder", load_script(SCRIPTS / "notebooks.py"))
@@ -157,20 +157,17 @@ def test_the_site_s_markdown_becomes_plain_markdown() -> None:
     ("repository", "sites"),
     [("", []), ("https://github.com/o/r", ["Colab", "Binder"]), ("https://x.org/o/r", ["Binder"])],
 )
-def test_table_has_each_notebook_and_the_sites_that_open_it(
+def test_links_lead_to_the_notebook_and_to_the_sites_that_open_it(
     repository: str, sites: list[str]
 ) -> None:
-    pages = [(f"learn/{i}.md", f"---\na: b\n---\n\n# Lesson {i}\n\ntext\n") for i in range(3)]
-    _, _, *rows = builder.contents(pages, repository).splitlines()
-    for i, row in enumerate(rows):
-        assert row.startswith(f"| [Lesson {i}](learn/{i}.ipynb){{ download }} |")
-        links = re.findall(r"\[(\w+)\]\((https:[^)]+)\)", row)
-        assert [site for site, _ in links] == sites
-        for _, link in links:
-            assert link.endswith(f"learn/{i}.ipynb")
-            assert "/gh-pages" in link
-            assert repository.removeprefix("https://github.com/") in unquote(link)
-    assert len(rows) == 3
+    text = builder.links("learn/1.ipynb", "Notebook", repository)
+    assert text.startswith("[Notebook](1.ipynb){ .notebook download }")
+    links = re.findall(r"\[(\w+)\]\((https:[^)]+)\)", text)
+    assert [site for site, _ in links] == sites
+    for _, link in links:
+        assert link.endswith("learn/1.ipynb")
+        assert "/gh-pages" in link
+        assert repository.removeprefix("https://github.com/") in unquote(link)
 
 
 def test_notebook_installs_minispore_if_the_repository_has_an_address() -> None:

@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType, ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,11 +77,27 @@ def test_fence_becomes_the_source_of_its_functions(sources: ModuleType) -> None:
     assert "`benchmarks/record_libraries.py`: `Learner`\n\n```python\nclass Learner:\n" in expanded
 
 
-def test_every_link_leads_to_a_page_with_the_source(sources: ModuleType) -> None:
-    files = set(re.findall(r"\]\(\.\./(minispore/.*?)\)", TEXT))
-    assert files
-    for file in files:
-        assert (ROOT / file).read_text("utf-8").rstrip() in sources.as_page(ROOT / file)
+def test_every_link_leads_to_the_text_of_a_file(sources: ModuleType) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="learn/page.md"))
+    linked = re.findall(r"\]\(\.\./((?:minispore|examples)/.*?)\)", TEXT)
+    assert linked
+    expected = [f"[{name}](../source/{name}.txt)" for name in linked]
+    text = "\n".join(f"[{name}](../../{name})" for name in linked)
+    assert sources.on_page_markdown(text, page).splitlines() == expected
+
+
+def test_texts_are_the_files_of_the_package_and_the_examples(sources: ModuleType) -> None:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+    config = MkDocsConfig()
+    config["site_dir"] = "site"
+    config["plugins"] = SimpleNamespace(_current_plugin="<test>")
+    added = {file.src_uri: file for file in sources.on_files(Files([]), config)}
+    for path in (PACKAGE / "nn" / "cell.py", ROOT / "examples" / "tutorial.py"):
+        name = path.relative_to(ROOT).as_posix()
+        assert added[f"source/{name}.txt"].content_string == path.read_text("utf-8")
+    assert "contributing.md" in added
 
 
 def test_table_of_examples_lists_each_file_of_the_folder(sources: ModuleType) -> None:
