@@ -11,9 +11,11 @@ The size of a lesson, which is computed, is added below its title, and to each r
 of the tables of the pages `learn/index.md` and `learn/teaching.md`.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import Protocol
 
 import laws
@@ -28,6 +30,8 @@ TABLE = re.compile(r"^\|.*\n\|[-|: ]+\n(?:\|.*\n)+", flags=re.MULTILINE)
 LESSON = re.compile(r"\((\d\d)-[\w-]+\.md\)")
 LESSON_PAGE = re.compile(r"learn/(\d\d)-")
 TABLES_OF_LESSONS = ("learn/index.md", "learn/teaching.md")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+BAR = re.compile(r"\s*[^\r\n|]*\d%\|[^|\n]*\|[^\r\n]*?(?:it/s|s/it)\]\n*")
 FENCE = re.compile(
     r"^```(source|law|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?",
     flags=re.MULTILINE | re.DOTALL,
@@ -128,7 +132,7 @@ def filled(markdown: str, name: str) -> str:
 
     def output(program: str, title: str, space: dict[str, object], recorded: str | None) -> str:
         try:
-            printed = printed_by(program, title, space)
+            printed = without_chance(printed_by(program, title, space))
         except ModuleNotFoundError:
             if recorded is None:
                 raise
@@ -139,6 +143,12 @@ def filled(markdown: str, name: str) -> str:
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
+
+
+def without_chance(printed: str) -> str:
+    """Return a text without what differs in each build: addresses, its folder, progress bars."""
+    text = printed.replace(f"{Path.cwd()}{os.sep}", "")
+    return ADDRESS.sub(" at 0x…", BAR.sub("\n", text)).lstrip("\n")
 
 
 def translated(markdown: str, name: str) -> str:

@@ -401,9 +401,9 @@ def part(name: str) -> str:
 def _parts(outcome: Outcome, choices: Choices) -> Iterator[str]:
     """Yield the HTML of each part of the outcome."""
     if outcome.error:
-        yield f"<h3>Not run</h3>{_pre(outcome.error)}"
+        yield f"<h2>Not run</h2>{_pre(outcome.error)}"
     for number, run in enumerate(outcome.runs):
-        yield "<h3>Resumed</h3>" if number else "<h3>Events</h3>"
+        yield "<h2>Resumed</h2>" if number else "<h2>Events</h2>"
         if number:
             yield f"<p>{_resumption(outcome, choices)}</p>"
         yield f"<p>{_description(run)}</p>"
@@ -415,9 +415,9 @@ def _parts(outcome: Outcome, choices: Choices) -> Iterator[str]:
                 yield "<p>The rest is not drawn: choose fewer epochs, steps or callbacks.</p>"
             yield _table(run)
         if run.printed:
-            yield f"<h3>Printed</h3>{_pre(run.printed.rstrip())}"
+            yield f"<h2>Printed</h2>{_pre(run.printed.rstrip())}"
     for verdict in outcome.verdicts:
-        yield f"<h3><code>check_callback</code>: <code>{escape(verdict.callback)}</code></h3>"
+        yield f"<h2><code>check_callback</code>: <code>{escape(verdict.callback)}</code></h2>"
         yield _pre(verdict.text)
 
 

@@ -54,7 +54,7 @@ class Plan:
         inputs = ", ".join(f"{array.shape} {array.dtype}" for array in self._inputs)
         return (
             f"inputs {inputs}; {len(program.pure) + len(program.rest)} calls, arena "
-            f"{program.arena_size / 2**20:.1f} MiB, {self.replays} replays"
+            f"{program.arena_size:,} bytes, {self.replays} replays"
         )
 
     def replay(self, inputs: Sequence[Tensor], containers: Iterable[object] = ()) -> object:

@@ -88,3 +88,15 @@ def test_recorded_output_is_shown_where_a_library_is_missing_and_compared_elsewh
         filled(page.format("import math", "3"), "howto/a.md")
     with pytest.raises(ModuleNotFoundError):
         filled("```python\nimport no_such_library\n```\n", "howto/a.md")
+
+
+def test_shown_output_is_the_same_in_each_build() -> None:
+    pytest.importorskip("mkdocs")
+    filled = load_script(SCRIPTS / "lessons.py").filled
+    page = (
+        "```python\nimport os\nfrom tqdm import tqdm\n\nprint([(x for x in ())])\n"
+        "print(os.path.abspath('a'))\nbar = tqdm(total=2, file=__import__('sys').stdout)\n"
+        "print('between')\nbar.update(2)\nbar.close()\nprint('after')\n```\n"
+    )
+    shown = filled(page, "howto/a.md").rpartition("printed }\n")[2]
+    assert shown == "[<generator object <genexpr> at 0x…>]\na\nbetween\nafter\n```\n"

@@ -392,7 +392,7 @@ class Tiles:
         xp = device_namespace(x)
         row = prod(x.shape[1:])
         # On a device, a tile would not stay in a cache, and each tile costs kernel launches.
-        tile = TILE if is_host(x) else prod(x.shape)
+        tile = min(TILE, prod(x.shape)) if is_host(x) else prod(x.shape)
         count = max(1, tile // max(1, row))
         scratch = self._scratch.get(x.dtype)
         if scratch is None or scratch.shape[1] < max(tile, row):
