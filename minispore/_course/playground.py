@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Literal, TypedDict
 
+from minispore._course.translation import translate
 from minispore.common import Tensor
 from minispore.drawing import draw_events
 from minispore.testing import (
@@ -354,10 +355,13 @@ def answer(request: str, _report: Callable[[str], object] = print) -> str:
     """Return the outcome as HTML.
 
     Args:
-        request: `Choices` as JSON.
+        request: `Choices` as JSON, which may also have the `language` of the outcome.
     """
-    choices: Choices = json.loads(request)
-    return "\n".join(_parts(play(choices), choices))
+    fields = json.loads(request)
+    language = fields.pop("language", "en")
+    choices: Choices = fields
+    say = partial(translate, language="zh" if language == "zh" else "en")
+    return "\n".join(_parts(play(choices), choices, say))
 
 
 def form(say: Callable[[str], str] = str, *, address: str = "", outcome: str = "") -> str:
@@ -398,27 +402,28 @@ def part(name: str) -> str:
     return files("minispore._course").joinpath("playground_page", name).read_text("utf-8")
 
 
-def _parts(outcome: Outcome, choices: Choices) -> Iterator[str]:
-    """Yield the HTML of each part of the outcome."""
+def _parts(outcome: Outcome, choices: Choices, say: Callable[[str], str]) -> Iterator[str]:
+    """Yield the HTML of each part of the outcome, with its texts translated."""
     if outcome.error:
-        yield f"<h2>Not run</h2>{_pre(outcome.error)}"
+        yield f"<h2>{say('Not run')}</h2>{_pre(say(outcome.error))}"
     for number, run in enumerate(outcome.runs):
-        yield "<h2>Resumed</h2>" if number else "<h2>Events</h2>"
+        yield f"<h2>{say('Resumed' if number else 'Events')}</h2>"
         if number:
-            yield f"<p>{_resumption(outcome, choices)}</p>"
-        yield f"<p>{_description(run)}</p>"
+            yield f"<p>{say(_resumption(outcome, choices))}</p>"
+        yield f"<p>{say(_description(run))}</p>"
         if run.error:
-            yield _pre(run.error)
+            yield _pre(say(run.error))
         if run.trace:
             yield f'<figure class="printed">{draw_events(run.trace[:_MAX_DRAWN])}</figure>'
             if len(run.trace) > _MAX_DRAWN:
-                yield "<p>The rest is not drawn: choose fewer epochs, steps or callbacks.</p>"
-            yield _table(run)
+                text = "The rest is not drawn: choose fewer epochs, steps or callbacks."
+                yield f"<p>{say(text)}</p>"
+            yield _table(run, say)
         if run.printed:
-            yield f"<h2>Printed</h2>{_pre(run.printed.rstrip())}"
+            yield f"<h2>{say('Printed')}</h2>{_pre(run.printed.rstrip())}"
     for verdict in outcome.verdicts:
         yield f"<h2><code>check_callback</code>: <code>{escape(verdict.callback)}</code></h2>"
-        yield _pre(verdict.text)
+        yield _pre(say(verdict.text))
 
 
 def _pre(text: str) -> str:
@@ -431,11 +436,10 @@ def _resumption(outcome: Outcome, choices: Choices) -> str:
     begin = f"It resumes from the training state after step {step - 1}"
     if step == 1:
         begin = "There is no training state before the end of step 1, so it begins again"
-    return (
-        f"{begin}, with new objects of the callbacks. From step {step} on it "
-        f"<strong>{'continues' if outcome.resumes_exactly else 'does not continue'}</strong> like "
-        "the run that is not killed."
-    )
+    text = f"{begin}, with new objects of the callbacks."
+    if outcome.resumes_exactly:
+        return f"{text}\nIt <strong>continues</strong> like the run that is not killed."
+    return f"{text}\nIt <strong>does not continue</strong> like the run that is not killed."
 
 
 def _description(run: Run) -> str:
@@ -452,7 +456,7 @@ def _description(run: Run) -> str:
     return f"{count}, <strong>no sentence</strong> of the grammar of events."
 
 
-def _table(run: Run) -> str:
+def _table(run: Run, say: Callable[[str], str]) -> str:
     """Return the table of the entries of `cb_params` that are not the same at all events."""
     first = ("cur_epoch_num", "cur_step_num", "net_outputs")
     names = dict.fromkeys([*first, *(name for _, params in run.params for name in params)])
@@ -466,8 +470,8 @@ def _table(run: Run) -> str:
         for event, params in run.params
     )
     return (
-        "<details><summary><code>cb_params</code> at each event: what changes</summary>"
-        f'<div class="wide"><table><thead><tr><th>event</th>{head}</tr></thead>'
+        f"<details><summary>{say('What changes in cb_params, at each event')}</summary>"
+        f'<div class="wide"><table><thead><tr><th>{say("event")}</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div></details>"
     )
 

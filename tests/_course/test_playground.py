@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from pathlib import Path
 from unittest.mock import patch
 
@@ -228,8 +229,25 @@ def test_outcome_says_whether_the_events_are_a_sentence() -> None:
 )
 def test_outcome_says_how_the_run_resumes(step: int, begin: str) -> None:
     text = answered({**DEFAULT, "callbacks": "", "fault": "kill", "step": step})
-    assert f"<p>{begin}, with new objects of the callbacks. From step {step} on" in text
-    assert "<strong>continues</strong>" in text
+    assert f"<p>{begin}, with new objects of the callbacks.\nIt <strong>continues</strong>" in text
+
+
+CHINESE: list[tuple[dict[str, object], str]] = [
+    ({}, "违反了 10 个不变量中的 2 个"),
+    ({"fault": "kill"}, "它从第 1 步之后的训练状态续训"),
+    ({"callbacks": "3"}, "这不是 Callback 子类的对象"),
+    ({"code": "raise ValueError"}, "你的代码第 1 行"),
+]
+
+
+@pytest.mark.parametrize(("changed", "expected"), CHINESE)
+def test_outcome_is_in_the_language_of_the_page(changed: dict[str, object], expected: str) -> None:
+    request = {**DEFAULT, **changed, "language": "zh"}
+    text = re.sub(r"<svg.*?</svg>|<tbody>.*?</tbody>", "", playground.answer(json.dumps(request)))
+    assert expected in text
+    for heading in re.findall(r"<(?:h2|p|summary)>(.*?)</", text):
+        assert re.search(r"[\u4e00-\u9fff]", heading) or heading.startswith("<code>")
+    assert expected not in playground.answer(json.dumps({**request, "language": "en"}))
 
 
 def test_only_the_beginning_of_a_long_run_is_drawn() -> None:
