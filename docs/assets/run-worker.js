@@ -15,6 +15,8 @@ from page import set_timer
 # In a browser Python has no timer.
 signal.ITIMER_VIRTUAL = signal.SIGVTALRM
 signal.setitimer = lambda kind, seconds: set_timer(seconds, kind)
+# Its file system begins with a mask that leaves new files no rights.
+os.umask(0o022)
 os.chdir(tempfile.mkdtemp())
 sys.path.append("${PACKAGES}")
 sys.stdout.reconfigure(line_buffering=True)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1]
 SUFFIX = ".zh.md"
+CHINESE = ".zh.html"
 # The pages that should have a translation.
 CHOSEN = ("index.md", "glossary.md", "howto/callbacks.md", "learn/*.md")
 # The Chinese words by the English ones: of hooks and the navigation, and of scripts.
@@ -53,6 +54,7 @@ PARTS = {
     "table row": re.compile(r"^ *(\|)", flags=re.MULTILINE),
 }
 LINK = re.compile(r'(<a\b[^>]*?\bhref=")([^":?#]+)([?#][^"]*)?"')
+REFERENCE = re.compile(r'(<a class="autorefs autorefs-internal")')
 ALTERNATE = re.compile(r'<link rel="alternate" (href="[^"]*" hreflang="[^"]*">)')
 
 
@@ -186,9 +188,13 @@ def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Fil
         and (original := files.get_file_from_path(english(file.src_uri)))
     }
     folder = posixpath.dirname(page.url)
+    english_urls = {file.url for file in files.documentation_pages()} - urls.keys()
 
     def redirected(match: re.Match[str]) -> str:
-        url = urls.get(posixpath.normpath(posixpath.join(folder, match[2])))
+        target = posixpath.normpath(posixpath.join(folder, match[2]))
+        url = urls.get(target)
+        if target in english_urls and not target.endswith(CHINESE):
+            return match[0].replace("<a", '<a hreflang="en"', 1)
         # Only the note leads to the page's own English page.
         if url is None or url == page.url:
             return match[0]
@@ -224,6 +230,8 @@ def on_post_page(output: str, page: "Page", **_: object) -> str:
     if name.endswith(SUFFIX):
         for word in ("Dark", "Light", "Permanent link"):
             output = output.replace(f'="{word}"', f'="{say(word, name)}"')
+        # The links to the reference, which is English, have been made only now.
+        output = REFERENCE.sub(r'\1 hreflang="en"', output)
     if not (DOCS / translation(english(name))).is_file():
         return ALTERNATE.sub("", output)
     # With a space: the theme's script would look for a sitemap next to each of these pages.

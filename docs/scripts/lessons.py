@@ -120,8 +120,9 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "source":
             return source(match[2])
         count += 1
-        # A reader's browser has no other libraries than numpy.
-        attributes = ".python .program" if match[3] is None else ".python"
+        # A reader's browser has no other libraries than numpy, and no processes.
+        is_portable = match[3] is None and "python_multiprocessing=True" not in match[2]
+        attributes = ".python .program" if is_portable else ".python"
         program, space = match[2], namespace
         if match[1] == "law":
             program, file, lines = laws.program(match[2])

@@ -9,14 +9,13 @@ import re
 from pathlib import Path
 from typing import TypedDict
 
-from languages import SUFFIX
+from languages import CHINESE
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 
 FOLDER = "search"
 PARAGRAPH = re.compile(r"<p>(.*?)</p>", flags=re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.:])\s")
-CHINESE = SUFFIX.replace(".md", ".html")
 BELOW = 0.5  # the boost of what comes after the other results
 
 

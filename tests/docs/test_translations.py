@@ -22,6 +22,7 @@ class Languages(Protocol):
 
     def problems(self, docs: Path) -> Iterator[str]: ...
     def on_page_markdown(self, markdown: str, page: object) -> str: ...
+    def on_page_content(self, html: str, *, page: object, config: object, files: object) -> str: ...
     def headings(self, prose: str) -> Iterator[str]: ...
     def say(self, text: str, page: str, /, **values: object) -> str: ...
 
@@ -213,3 +214,37 @@ def test_chinese_readme_has_the_commands_programs_and_links_of_the_english_one()
         assert (DOCS.parent / target_zh).exists()
     assert english.count("\n|") == chinese.count("\n|")
     assert english.count("\n## ") == chinese.count("\n## ")
+
+
+class Files:
+    """The pages of a site, as mkdocs names them."""
+
+    def __init__(self, *names: str) -> None:
+        self.files = [
+            SimpleNamespace(src_uri=name, url=name.replace(".md", ".html")) for name in names
+        ]
+
+    def documentation_pages(self) -> list[SimpleNamespace]:
+        return self.files
+
+    def get_file_from_path(self, name: str) -> SimpleNamespace | None:
+        return next((file for file in self.files if file.src_uri == name), None)
+
+
+def test_links_lead_to_translations_and_others_say_that_they_are_english() -> None:
+    files = Files("learn/a.md", "learn/a.zh.md", "b.md", "b.zh.md", "c.md")
+    page = SimpleNamespace(file=files.files[1], url="learn/a.zh.html", meta={})
+    config = SimpleNamespace(site_description=None)
+    config.site_description = "MindSpore's training stack, small enough to read"
+
+    def shown(link: str) -> str:
+        html = languages.on_page_content(
+            f'<a href="{link}">x</a>', page=page, config=config, files=files
+        )
+        return html.partition("\n")[0]
+
+    assert shown("../b.html#x") == '<a href="../b.zh.html#x">x</a>'
+    assert shown("../c.html#x") == '<a hreflang="en" href="../c.html#x">x</a>'
+    # The English page of this one, an address, a place of the page, and a file that is no page.
+    for link in ("a.html", "https://example.org/c.html", "#x", "../c.ipynb"):
+        assert shown(link) == f'<a href="{link}">x</a>'
