@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pkgutil import get_data
 from textwrap import dedent
 
 from minispore._course import lessons
@@ -14,6 +15,9 @@ from minispore._course.source import load_mutant
 _QUESTION = re.compile(r'^\?\?\? question "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
 # Formulas and diagrams, and what `terminal_text` prints of drawings.
 _BOARD = re.compile(r"^\$\$\n.*?^\$\$$|^```text\n(?:(?!```).)*^```$", re.MULTILINE | re.DOTALL)
+_PROGRAM = re.compile(r"^```python\n.*?^```$\n*", flags=re.MULTILINE | re.DOTALL)
+# An exception is a mistake that learners see themselves, and its text is not about theirs.
+_RAISED = re.compile(r"\byour code raised \w")
 _SENTENCE = re.compile(r"(?<=[.?!:]) (?=[^a-z])")
 
 
@@ -21,7 +25,7 @@ def sheet(number: int) -> str:
     """Return the sheet of a lesson as Markdown.
 
     It has the goal, what to write on the board, typical mistakes with the question that reveals
-    each, questions with answers, and homework.
+    each, questions with answers, homework, and a solution of the page's last exercise.
 
     Raises:
         CourseError: See `page_text`.
@@ -40,7 +44,20 @@ def sheet(number: int) -> str:
         f"## In short\n\n{summary.partition('**')[0].strip()}",  # without the questions
         "## Homework\n\n" + "\n".join(f"- {task}" for task in _homework(number)),
     ]
+    if solution := further_solutions().get(number):
+        task = plain_markdown(_PROGRAM.sub("", _section(page, "Go further"))).strip()
+        parts.append(f"## Go further\n\n{task} A solution:\n\n```python\n{solution}```")
     return "\n\n".join(parts)
+
+
+def further_solutions() -> dict[int, str]:
+    """Return a solution of the last exercise of a page, by the number of the lesson.
+
+    Each takes the place of the definition with its name on the page.
+    """
+    text = (get_data("minispore._course.solutions", "go_further.txt") or b"").decode()
+    parts = (part.partition("\n") for part in text.split("=== ")[1:])
+    return {int(number): f"{solution.rstrip()}\n" for number, _, solution in parts}
 
 
 def _section(page: str, heading: str) -> str:
@@ -76,19 +93,25 @@ def _mistakes(number: int) -> Iterator[str]:
         for wrong in exercise.wrong:
             yield f"- **{wrong.description}**: for which input is the result wrong?"
         return
+    noticed: list[str] = []
     for bug in exercise.bugs:
         work = load_mutant(exercise.module, bug)
-        question = ""
+        questions: list[str] = []
         for property in exercise.properties:
             try:
                 counterexample = property.find_counterexample(work, 1)
             except TimeLimitExceeded:
-                question = f"How does the time grow with the input? *{property.description}*"
+                questions.append(f"How does the time grow with the input? *{property.description}*")
                 break
-            if counterexample is not None:
-                question = f"{counterexample} Why? *{property.description}*"
+            if counterexample is not None and not _RAISED.search(counterexample):
+                questions.append(f"{counterexample} Why? *{property.description}*")
                 break
-        yield f"- **{bug.description}**: {question}"
+        if questions:
+            yield f"- **{bug.description}**: {questions[0]}"
+        else:
+            noticed.append(bug.description)
+    if noticed:
+        yield f"- An exception shows these: {'; '.join(f'**{each}**' for each in noticed)}."
 
 
 def _homework(number: int) -> Iterator[str]:

@@ -2,22 +2,15 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
 from minispore._course.pages import empty_folder, page_source, printed_by
+from minispore._course.sheet import further_solutions
 
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-# For each lesson, a solution, which takes the place of the definition of this name on the page.
-FILE = Path(__file__).parent / "answers" / "go_further.txt"
-SOLUTIONS = {
-    int(number): solution
-    for number, _, solution in (
-        part.partition("\n") for part in FILE.read_text("utf-8").split("=== ")[1:]
-    )
-}
+SOLUTIONS = further_solutions()
 
 
 def replaced(program: str, solution: str) -> str:
