@@ -22,7 +22,7 @@ canvas{width:196px;height:196px;border:1px solid #888;touch-action:none;cursor:c
   background:#fff}
 @media (prefers-color-scheme:dark){canvas{filter:invert(.87)}}
 figure{margin:0;position:relative;width:198px}
-figcaption{position:absolute;top:170px;width:100%;text-align:center;color:#c2410c;pointer-events:none}
+figcaption{position:absolute;top:6px;width:100%;text-align:center;color:#c2410c;pointer-events:none}
 @media (prefers-color-scheme:dark){figcaption{color:#ff8a65}}
 button{display:block;margin-top:6px;font:inherit}
 ol{list-style:none;margin:0;padding:0;width:150px}
