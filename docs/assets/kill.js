@@ -74,7 +74,9 @@
   };
   kill.onclick = () => {
     if (!process) return;
-    for (const each of process.cells) if (/done|now/.test(each.className)) each.className = "lost";
+    for (const each of process.cells.filter((cell) => /done|now/.test(cell.className))) {
+      Object.assign(each, { className: "lost", textContent: each.textContent || "✕" });
+    }
     killed = true;
     const left = file ? "The checkpoint after step {step} is left." : "There is no checkpoint yet: a new process begins at step 1.";
     stop("Resume", `${say("Killed: the process and all that it had in memory are gone.")} ${say(left, { step: file })}`);

@@ -552,7 +552,7 @@ def arena() -> list[str]:
                 width = sizes[buffer] * scale
                 parts.append(box(offset * scale, 24, width, 40, kind, strong=True))
                 middle = offset * scale + width / 2
-                parts.append(svg.write(middle, 48, str(buffer), SIZE, kind))
+                parts.append(svg.write(middle, 48, str(buffer), SIZE))
         total = sum(size for buffer, size in sizes.items() if first[buffer] <= now)
         parts.append(text(0, 84, f"live: {used} bytes, written so far: {total} bytes"))
         parts.append(text(0, 102, f"arena: {placement.size} bytes"))
@@ -592,7 +592,7 @@ def ring_frame(
             x, y = 100 + 70 * part, 24 + 44 * rank
             kind = "gradient" if (rank, part) in arrived else "input" if len(ranks) == size else ""
             drawn.append(box(x, y, 62, 30, kind, strong=len(ranks) == size))
-            drawn.append(svg.write(x + 31, y + 20, "+".join(map(str, sorted(ranks))), 11, kind))
+            drawn.append(svg.write(x + 31, y + 20, "+".join(map(str, sorted(ranks))), 11))
     return svg.picture(376, 200, f"After round {number}", "", drawn)
 
 

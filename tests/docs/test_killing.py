@@ -125,7 +125,7 @@ def test_a_killed_process_loses_what_is_after_the_checkpoint(tmp_path: Path) -> 
         return ",".join(found)
 
     assert states[0] == cells("ssn.....")
-    assert states[1] == cells("ss......").replace(",,", ",lost,", 1)
+    assert states[1] == cells("ss......").replace(",,", ",✕lost,", 1)
     assert states[2] == cells("..ssssss")
     assert "are those of a run that was never killed" in states[3]
     assert "There is no checkpoint yet" in states[4]
