@@ -152,7 +152,8 @@ def figure(page: str) -> str:
     end = say(END, page, digest=recorded[0].digest[:8])
     return f"""<div class="kill">
 <p class="run" hidden></p>
-<div class="processes" tabindex="0" role="group" aria-label="{say("step", page)}"><table class="runs"><thead>
+<div class="processes" tabindex="0" role="group" aria-label="{say("step", page)}">
+<table class="runs"><thead>
 <tr><td></td>{"".join(epochs)}</tr>
 <tr><th scope="row">{say("step", page)}</th>{"".join(steps)}</tr>
 </thead><tbody>{"".join(rows)}</tbody></table></div>
