@@ -288,7 +288,13 @@ def structure(text: str) -> dict[str, list[str]]:
 
 
 def in_chinese(fence: str) -> str:
-    """Return a fence with its commands and their texts in Chinese, if there are any."""
+    """Return a fence with its commands and their texts in Chinese, if there are any.
+
+    Of a figure only the name and the number of captions are kept, which are translated.
+    """
+    if fence.startswith("```frames "):
+        head, *captions, _ = fence.splitlines()
+        return f"{head}, {len(captions)} captions"
     if fence.startswith("```text\n"):
         return translate(fence, "zh")
     return fence.replace(" --language zh", "") if fence.startswith("```sh\n") else fence

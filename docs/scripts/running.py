@@ -17,14 +17,17 @@ from mkdocs.utils import get_relative_url
 
 from minispore._course.playground import part
 
-# The scripts, and the classes with which lessons.py marks a program, exercises.py an exercise and
-# playground.py its form. Each script uses what those above it have made.
+# The scripts, and the classes with which lessons.py marks a program, exercises.py an exercise,
+# playground.py its form, killing.py its
+# training and figures.py a figure. Each script uses what those above it have made.
 KEYS = "assets/editor.js"
 SCRIPTS = {
     KEYS: ('class="program ', 'class="exercise"', 'class="playground"'),
     "assets/run.js": ('class="program ', 'class="exercise"', 'class="playground"'),
     "assets/exercise.js": ('class="exercise"',),
-    "assets/slides.js": ('class="exercise"',),
+    "assets/kill.js": ('class="kill"',),
+    "assets/frames.js": ('class="frames"',),
+    "assets/slides.js": ('class="exercise"',),  # measures what the others have made
 }
 ARCHIVE = "assets/minispore.zip"
 # Pure Python packages that Pyodide does not always include.

@@ -25,6 +25,7 @@ from minispore._course.verdict import default_settings
 _FRONT_MATTER = re.compile(r"\A---\n.*?^---\n\n", flags=re.MULTILINE | re.DOTALL)
 # Translations have the ids of the English headings.
 _HEADING_ID = re.compile(r"^(#+ .*?) \{#[\w-]+\}$", flags=re.MULTILINE)
+_FRAMES = re.compile(r"^```frames \w+\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^```source\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # Comments for linters are removed from quotes.
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -75,11 +76,18 @@ def page_title(page: str) -> str:
 def with_quotes(page: str) -> str:
     """Return a page without its front matter and ids of headings, and with the quoted source.
 
+    Of a figure with frames, which is on the site, the captions remain, as a numbered list.
+
     Raises:
         ValueError: A quoted definition does not exist.
     """
     text = _HEADING_ID.sub(r"\1", _FRONT_MATTER.sub("", page))
+    text = _FRAMES.sub(lambda match: _numbered(match[1]), text)
     return _FENCE.sub(lambda match: source(match[1]), text)
+
+
+def _numbered(captions: str) -> str:
+    return "\n".join(f"{i}. {caption}" for i, caption in enumerate(captions.splitlines(), 1))
 
 
 def terminal_text(page: str) -> str:

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
@@ -17,16 +18,22 @@ _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Draw a digit</title><style>
 :root{color-scheme:light dark;font:14px system-ui,sans-serif}
 body{margin:8px;display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start}
-canvas{width:196px;height:196px;border:1px solid;touch-action:none;cursor:crosshair;background:#fff}
+canvas{width:196px;height:196px;border:1px solid #888;touch-action:none;cursor:crosshair;
+  background:#fff}
+@media (prefers-color-scheme:dark){canvas{filter:invert(.87)}}
+figure{margin:0;position:relative;width:198px}
+figcaption{position:absolute;top:6px;width:100%;text-align:center;color:#c2410c;pointer-events:none}
+@media (prefers-color-scheme:dark){figcaption{color:#ff8a65}}
 button{display:block;margin-top:6px;font:inherit}
 ol{list-style:none;margin:0;padding:0;width:150px}
 li{display:flex;gap:8px;align-items:center;line-height:20px}
 meter{flex:1;height:14px}
 </style></head><body>
-<div><canvas width="196" height="196" aria-label="Draw a digit here"></canvas>
-<button>Clear</button></div><ol aria-live="polite"></ol>
+<figure><canvas width="196" height="196"></canvas><figcaption></figcaption><button></button>
+</figure><ol aria-live="polite"></ol>
 <script>
 const layers = LAYERS;
+const image = IMAGE; // the pixels of the digit that is there at first, if any
 const decode = ({data, scale, shape}) => ({shape, values: Float32Array.from(
   Int8Array.from(atob(data), (c) => c.charCodeAt(0)), (v) => v * scale)});
 const weights = layers.map(decode);
@@ -38,6 +45,14 @@ const meters = Array.from({length: 10}, (_, digit) => {
   list.append(item);
   return meter;
 });
+// In a frame of a Chinese page the words are Chinese.
+const chinese = window.frameElement?.closest("[lang]")?.lang.startsWith("zh");
+const [here, yours, empty] =
+  chinese ? ["写一个数字", "请你来写", "清除"] : ["Draw a digit here", "Draw yours", "Clear"];
+const hint = document.querySelector("figcaption"), button = document.querySelector("button");
+button.textContent = empty;
+button.onclick = clear;
+canvas.setAttribute("aria-label", here);
 let last = null;
 const place = (event) => {
   const box = canvas.getBoundingClientRect();
@@ -45,11 +60,12 @@ const place = (event) => {
 };
 canvas.onpointerdown = (event) => {
   canvas.setPointerCapture(event.pointerId);
+  if (hint.textContent) clear();
+  hint.textContent = "";
   stroke(last = place(event), last);
 };
 canvas.onpointermove = (event) => { if (last) stroke(last, last = place(event)); };
 canvas.onpointerup = canvas.onpointercancel = () => { last = null; read(); };
-document.querySelector("button").onclick = clear;
 function stroke([x, y], [to, down]) {
   pen.lineWidth = 15;
   pen.lineCap = "round";
@@ -63,6 +79,7 @@ function clear() {
   pen.fillStyle = "#fff";
   pen.fillRect(0, 0, 196, 196);
   for (const meter of meters) meter.value = 0;
+  hint.textContent = here;
 }
 // As in MNIST: the digit fills 20 x 20 pixels, and its centre of mass is that of 28 x 28.
 function pixels() {
@@ -114,6 +131,17 @@ function read() {
   });
 }
 clear();
+if (image) {
+  const small = Object.assign(document.createElement("canvas"), {width: 28, height: 28});
+  const grey = Uint8ClampedArray.from(atob(image), (c) => 255 - c.charCodeAt(0));
+  const colours = new ImageData(28, 28);
+  colours.data.forEach((_, i) => { colours.data[i] = i % 4 < 3 ? grey[i >> 2] : 255; });
+  small.getContext("2d").putImageData(colours, 0, 0);
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(small, 0, 0, 196, 196);
+  hint.textContent = yours;
+  read();
+}
 // In a frame of a page, the frame is as high as its content.
 const fit = () => { frameElement.style.height = `${document.body.scrollHeight + 20}px`; };
 if (window.frameElement) { onresize = fit; fit(); }
@@ -147,7 +175,7 @@ class Page(str):
             file.write(self.encode())
 
 
-def digit_pad(weights: Sequence[npt.ArrayLike]) -> Page:
+def digit_pad(weights: Sequence[npt.ArrayLike], image: npt.ArrayLike | None = None) -> Page:
     """Return an HTML page on which one draws a digit, and a network gives its probabilities.
 
     The page needs neither Python nor a network connection. It moves and scales the drawing as
@@ -156,12 +184,14 @@ def digit_pad(weights: Sequence[npt.ArrayLike]) -> Page:
     Args:
         weights: The matrix of shape (inputs, outputs) and the bias of each dense layer, from 784
             pixels between 0 and 1 to ten scores, with tanh between the layers.
+        image: A digit that is there, and is read, until one draws: 28 × 28 pixels from 0 (paper) to
+            255 (ink). By default the page is empty.
 
     Returns:
         The page. It has each array rounded to 8 bits.
 
     Raises:
-        ValueError: The weights are not those of such a network.
+        ValueError: The weights are not those of such a network, or the image has another shape.
 
     Examples:
         >>> import numpy as np
@@ -178,7 +208,15 @@ def digit_pad(weights: Sequence[npt.ArrayLike]) -> Page:
             "For 'digit_pad', the argument 'weights' must have the shapes (784, n), (n,), …, "
             f"(m, 10), (10,), but got {', '.join(map(str, shapes)) or 'none'}."
         )
-    return Page(_PAGE.replace("LAYERS", json.dumps([_rounded(array) for array in arrays])))
+    drawn = None if image is None else np.asarray(image)
+    if drawn is not None and drawn.shape != (28, 28):
+        raise ValueError(
+            "For 'digit_pad', the argument 'image' must have the shape (28, 28), "
+            f"but it has {drawn.shape}."
+        )
+    shown = drawn is not None and base64.b64encode(drawn.astype(np.uint8).tobytes()).decode()
+    data = {"IMAGE": shown or None, "LAYERS": [_rounded(array) for array in arrays]}
+    return Page(re.sub("IMAGE|LAYERS", lambda match: json.dumps(data[match[0]]), _PAGE))
 
 
 def _rounded(array: npt.NDArray[np.float64]) -> dict[str, object]:

@@ -239,6 +239,14 @@ def test_pad_has_the_weights_rounded_to_eight_bits(weights: tuple[Float64Array, 
         assert np.all(np.abs(data * held["scale"] - weight) <= np.abs(weight).max() / 250)
 
 
+@given(hnp.arrays(np.uint8, (28, 28)))
+def test_pad_has_the_image(image: UInt8Array) -> None:
+    page = digit_pad([np.zeros((784, 10)), np.zeros(10)], image)
+    (data,) = re.findall(r'const image = "(.*)";', page)
+    assert base64.b64decode(data) == image.tobytes()
+    assert "const image = null;" in digit_pad([np.zeros((784, 10)), np.zeros(10)])
+
+
 def test_page_is_shown_in_a_frame_and_saved(tmp_path: Path) -> None:
     page = digit_pad([np.zeros((784, 10)), np.zeros(10)])
     page.save(tmp_path / "page.html")
