@@ -10,20 +10,22 @@ outputs of its English page.
 The outputs of the first lessons are folded, with the question what the program prints, and so are
 the solutions of exercises, up to the next heading.
 
-The size of a lesson, which is computed, is added below its title, and to each row that links to it
+The size of a lesson, which is computed, is added below its title, with the lessons that it needs by
+the map in `learn/index.md`, and to each row that links to it
 of the tables of the pages `learn/index.md` and `learn/teaching.md`.
 """
 
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Protocol
 
 import laws
 from hypothesis import settings
-from languages import SUFFIX, below_title, english, say
+from languages import DOCS, SUFFIX, below_title, english, say
 
 from minispore._course.effort import effort
 from minispore._course.pages import empty_folder, printed_by, source
@@ -40,6 +42,8 @@ TABLE = re.compile(r"^\|.*\n\|[-|: ]+\n(?:\|.*\n)+", flags=re.MULTILINE)
 LESSON = re.compile(r"\((\d\d)-[\w-]+\.md\)")
 LESSON_PAGE = re.compile(r"learn/(\d\d)-")
 TABLES_OF_LESSONS = ("learn/index.md", "learn/teaching.md")
+# A row of the map: the number of a lesson, its file, and the numbers of those that it needs.
+MAP_ROW = re.compile(r"^\| (\d+) \| \*?\[.*?\]\((.*?)\)\*? \| ([\d, ]*\d) \|", flags=re.MULTILINE)
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 BAR = re.compile(r"\s*[^\r\n|]*\d%\|[^|\n]*\|[^\r\n]*?(?:it/s|s/it)\]\n*")
 FENCE = re.compile(
@@ -80,8 +84,24 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     text = filled(markdown, name) if english(name) == name else translated(markdown, name)
     if (number := LESSON_PAGE.match(name)) is not None:
         sentence = effort(int(number[1])).sentence("zh" if name.endswith(SUFFIX) else "en")
-        text = below_title(text, f"*{sentence}*{{ .effort }}")
+        text = below_title(text, f"*{sentence}{prerequisites(int(number[1]), name)}*{{ .effort }}")
     return text
+
+
+@cache
+def map_of_lessons() -> dict[int, tuple[str, list[int]]]:
+    """Return the file of each lesson, and the lessons that it needs, as the map says."""
+    rows = MAP_ROW.findall((DOCS / TABLES_OF_LESSONS[0]).read_text("utf-8"))
+    return {int(number): (file, [*map(int, needs.split(", "))]) for number, file, needs in rows}
+
+
+def prerequisites(number: int, page: str) -> str:
+    """Return the end of the line below the title: links to the lessons that a lesson needs."""
+    known = map_of_lessons()
+    files = {0: "00-thirty-lines.md", **{each: file for each, (file, _) in known.items()}}
+    needs = known[number][1] if number in known else []
+    links = ", ".join(f"[{each}]({files[each]})" for each in needs)
+    return f" · {say('needs {lessons}', page, lessons=links)}" if needs else ""
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
