@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import ClassVar, Final
 
 from minispore.ops.seed import get_rng_state, set_rng_state
 from minispore.train.protocol.dataset import DatasetLike, complete_epoch
@@ -13,6 +13,8 @@ _MAX_COUNT: Final = 2**63
 
 class ReplayedBatches:
     """An iterable without a state, and its position, which is restored by iterating again."""
+
+    _name_in_errors: ClassVar[str] = ""  # the class of the position is named
 
     def __init__(
         self, dataset: DatasetLike, batches: Iterable[Sequence[object]], num_epochs: int
