@@ -2,7 +2,7 @@
 
 Other names raise an error that says which operation to use.
 
-Its modules import `common`, `engine`, `ops` and `utils`.
+Its modules import `engine`, `ops` and `utils`.
 """
 
 from minispore.utils.facade import facade

@@ -13,6 +13,7 @@ from minispore.engine.array import Axis
 from minispore.engine.dispatch import check_tensor
 from minispore.engine.dtypes import DTypeLike, float32, int32, int64
 from minispore.ops.creation import Size
+from minispore.ops.manipulation import normalize_axis_index
 from minispore.ops.tensors import Tensor
 from minispore.utils.checks import as_items, check_int, check_type
 
@@ -45,7 +46,7 @@ def arange(
     Examples:
         >>> from minispore import numpy as mnp
         >>> mnp.arange(1, 7, 2)
-        Tensor(shape=[3], dtype=Int32, value=[1, 3, 5])
+        Tensor(shape=[3], dtype=Int32, value= [1, 3, 5])
 
     Source: MindSpore's `mindspore.numpy.arange`.
     """
@@ -112,7 +113,7 @@ def full(shape: Size, fill_value: Number, dtype: DTypeLike | None = None) -> Ten
     Examples:
         >>> from minispore import numpy as mnp
         >>> mnp.full(2, 7)
-        Tensor(shape=[2], dtype=Int32, value=[7, 7])
+        Tensor(shape=[2], dtype=Int32, value= [7, 7])
 
     Source: MindSpore's `mindspore.numpy.full`.
     """
@@ -359,7 +360,7 @@ def expand_dims(a: Tensor, axis: int | Sequence[int]) -> Tensor:
     check_tensor(a, "a")
     axes = as_items(axis) or (axis,)
     ndim = a.ndim + len(axes)
-    places = {ops.manipulation.normalize_axis_index(place, ndim, "axis") for place in axes}
+    places = {normalize_axis_index(place, ndim, "axis") for place in axes}
     for place in sorted(places):
         a = ops.expand_dims(a, place)
     return a
@@ -409,7 +410,7 @@ def split(x: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0) ->
 
     Source: MindSpore's `mindspore.numpy.split`.
     """
-    size = check_tensor(x, "x").shape[ops.manipulation.normalize_axis_index(axis, x.ndim, "axis")]
+    size = check_tensor(x, "x").shape[normalize_axis_index(axis, x.ndim, "axis")]
     indices = as_items(indices_or_sections)
     if indices is None:
         count = check_int(indices_or_sections, "indices_or_sections", low=1)

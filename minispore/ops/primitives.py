@@ -6,6 +6,7 @@ attributes, then a class for each of the others.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final, Literal
 
 import numpy as np
@@ -50,10 +51,10 @@ from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import Int64Array
 from minispore.utils.checks import (
     INT32_MAX,
+    as_items,
     as_pair,
     check_arguments,
     check_int,
-    check_type,
     value_error,
 )
 
@@ -712,9 +713,10 @@ class Pad(Primitive):
     def __post_init__(self) -> None:
         """Check the pairs."""
         for pair in self.paddings:
-            if len(check_type(pair, (tuple, list), "paddings")) != 2:
+            numbers = as_items(pair) or ()
+            if len(numbers) != 2:
                 raise value_error(self.paddings, "paddings", "be of pairs")
-            for number in pair:
+            for number in numbers:
                 check_int(number, "paddings", low=0, high=INT32_MAX)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -760,8 +762,8 @@ class LpNorm(Primitive):
         axes = manipulation.normalize_axis_tuple(self.axis, input.ndim)
         places = (axes,) if isinstance(axes, int) else axes or ()
         others = tuple([i for i in range(input.ndim) if i not in places])
-        shape = [input.shape[i] for i in others]
-        rows = manipulation.reshape(manipulation.permute(input, (*others, *places)), (*shape, -1))
+        shape = (*(input.shape[i] for i in others), prod(input.shape[i] for i in places))
+        rows = manipulation.reshape(manipulation.permute(input, (*others, *places)), shape)
         value = arithmetic.maximum(norms.norm(rows, self.p, -1), self.epsilon)
         if not self.keep_dims:
             return value
