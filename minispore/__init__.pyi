@@ -1,6 +1,17 @@
 # The names of `__init__.py` for type checkers; there they are imported when they are first used.
 
-from minispore import amp, common, communication, context, dataset, nn, ops, tensorpack, train
+from minispore import (
+    amp,
+    common,
+    communication,
+    context,
+    dataset,
+    nn,
+    numpy,
+    ops,
+    tensorpack,
+    train,
+)
 from minispore.common import dtype
 from minispore.common.context import (
     GRAPH_MODE,
@@ -204,6 +215,7 @@ __all__ = [
     "ms_function",
     "names",
     "nn",
+    "numpy",
     "ops",
     "pytype_to_dtype",
     "rearrange_inputs",

@@ -19,6 +19,7 @@ LAYERS = {
     "engine": 1,
     "ops": 2,
     "common": 3,
+    "numpy": 4,
     "context": 4,
     "communication": 4,
     "_metrics": 4,

@@ -4,6 +4,7 @@ from minispore.dataset import _description as _description
 from minispore.dataset import _instances as _instances
 from minispore.dataset import _operations as _operations
 from minispore.dataset import _pipeline_table as _pipeline_table
+from minispore.dataset import _tables as _tables
 from minispore.dataset import config, samplers, transforms, vision
 from minispore.dataset._batches import BatchInfo
 from minispore.dataset._cifar_datasets import Cifar10Dataset, Cifar100Dataset

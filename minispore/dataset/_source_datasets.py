@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from minispore import dataset as ds
 from minispore.dataset._dataset import Dataset, Names, as_names, check_workers
 from minispore.dataset._node import Array, Node, as_element, initial_key
 from minispore.dataset._sources import ArraySource, MapStyleNode, TextColumn
@@ -102,9 +103,10 @@ class NumpySlicesDataset(MappableDataset):
     """The slices of arrays along their first axis.
 
     Args:
-        data: An array or a list for one column, a tuple of them for several columns, or a
-            dictionary from column names to them.
-        column_names: Names of the columns; None for the keys of the dictionary, or column_0, ...
+        data: An array or a list for one column, a tuple of them for several columns, a dictionary
+            from column names to them, or a table, such as a DataFrame of pandas.
+        column_names: Names of the columns; None for the keys of the dictionary, the names in the
+            table, or column_0, ...
         num_samples: The maximum number of rows of an epoch; None for all.
         num_parallel_workers: Accepted without effect: all work is done in the calling thread.
         shuffle: Whether each epoch has another random order; None for True.
@@ -113,7 +115,7 @@ class NumpySlicesDataset(MappableDataset):
         shard_id: The index of this process, from 0.
 
     Raises:
-        TypeError: If a list has strings among other values.
+        TypeError: If a column has strings among other values.
         ValueError: If columns differ in length, or arguments contradict one another.
 
     Examples:
@@ -126,7 +128,7 @@ class NumpySlicesDataset(MappableDataset):
 
     def __init__(
         self,
-        data: AnyArray | Sequence[object] | Mapping[str, object],
+        data: "AnyArray | Sequence[object] | Mapping[str, object] | ds._tables.Table",
         column_names: Names | None = None,
         num_samples: int | None = None,
         num_parallel_workers: int | None = 1,
@@ -149,15 +151,16 @@ class NumpySlicesDataset(MappableDataset):
 
 def _columns(data: object) -> tuple[tuple[Array | TextColumn, ...], tuple[str, ...]]:
     """Return the arrays in the argument `data`, and their default names."""
-    _refuse_table(data)
+    if hasattr(data, "to_numpy") and isinstance(data, ds._tables.Table):
+        data = ds._tables.columns_of(data)
     check_type(data, (list, tuple, dict, np.ndarray), "data")
     keys: tuple[str, ...] = ()
     columns = as_tuple(data)
     if is_dict(data):
         keys = as_names(list(data), "data") if data else ()
         columns = tuple(data.values())
-    subject = "For 'NumpySlicesDataset', a column of the argument 'data'"
-    arrays = tuple([_as_column(column, subject) for column in columns])
+    names = keys or tuple([f"column_{i}" for i in range(len(columns))])
+    arrays = tuple([_as_column(*column) for column in zip(columns, names, strict=True)])
     if not arrays or any(not array.ndim or not len(array) for array in arrays):
         raise ValueError(
             "For 'NumpySlicesDataset', the argument 'data' must have rows, but has none."
@@ -168,21 +171,14 @@ def _columns(data: object) -> tuple[tuple[Array | TextColumn, ...], tuple[str, .
             "For 'NumpySlicesDataset', the columns of the argument 'data' must have the same "
             f"length, but got {lengths}."
         )
-    return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
+    return arrays, names
 
 
-def _refuse_table(data: object) -> None:
-    if hasattr(data, "__array__") and not isinstance(data, np.ndarray):
-        # One of pandas, for example, whose repr is long.
-        convert = "dict(data)" if hasattr(data, "columns") else "numpy.asarray(data)"
-        raise TypeError(
-            "For 'NumpySlicesDataset', the argument 'data' must be a list, tuple, dict or array, "
-            f"such as {convert} of this {type(data).__name__}."
-        )
-
-
-def _as_column(values: object, subject: str) -> Array | TextColumn:
+def _as_column(values: object, name: str) -> Array | TextColumn:
     """Return a column as an array, of objects if it is a list of dictionaries, or as texts."""
+    subject = f"For 'NumpySlicesDataset', the column {name!r} of the argument 'data'"
+    if hasattr(values, "to_numpy") and isinstance(values, ds._tables.Column):
+        values = ds._tables.values_of(values, subject)
     if is_sequence(values) and values and all(isinstance(value, dict) for value in values):
         return np.array(values, np.object_)
     items = as_items(values) or ()

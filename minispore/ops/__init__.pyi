@@ -21,6 +21,7 @@ from minispore.ops.creation import *
 from minispore.ops.decompositions import *
 from minispore.ops.diagonals import *
 from minispore.ops.elementwise import *
+from minispore.ops.former_names import *
 from minispore.ops.gradient_clipping import *
 from minispore.ops.gradients import *
 from minispore.ops.indexing import *

@@ -4,8 +4,9 @@
 attributes, then a class for each of the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from minispore.engine.dispatch import (
     as_float,
     cast_to,
     check_category,
+    check_numbers,
     check_tensor,
     dtype_of,
     in_float32,
@@ -30,10 +32,12 @@ from minispore.ops import (
     decompositions,
     diagonals,
     elementwise,
+    former_names,
     indexing,
     linalg,
     losses,
     manipulation,
+    norms,
     pooling,
     properties,
     random,
@@ -45,23 +49,31 @@ from minispore.ops._windows import WindowGeometry
 from minispore.ops.class_losses import Reduction
 from minispore.ops.tensors import Tensor
 from minispore.utils.arrays import Int64Array
-from minispore.utils.checks import as_pair, check_arguments, check_int
+from minispore.utils.checks import (
+    INT32_MAX,
+    as_items,
+    as_pair,
+    check_arguments,
+    check_int,
+    value_error,
+)
 
 __all__ = [
-    "ACos", "Abs", "Acosh", "Add", "ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin",
-    "Asin", "Asinh", "Assign", "AssignAdd", "AssignSub", "Atan", "Atan2", "Atanh", "AvgPool",
-    "BatchMatMul", "BiasAdd", "BinaryCrossEntropy", "BroadcastTo", "Cast", "Ceil", "Concat", "Cos",
-    "Cosh", "DType", "Depend", "Diag", "Div", "Equal", "Erf", "Erfc", "Exp", "ExpandDims", "Expm1",
-    "Fill", "Flatten", "Floor", "FloorDiv", "Gather", "GatherD", "GatherNd", "GeLU", "Greater",
-    "GreaterEqual", "HSigmoid", "HSwish", "Identity", "KLDivLoss", "L2Normalize", "Less",
-    "LessEqual", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogicalAnd", "LogicalNot",
-    "LogicalOr", "MatMul", "MatrixDeterminant", "MaxPool", "Maximum", "Minimum", "Mish", "Mul",
-    "Neg", "NotEqual", "OneHot", "Ones", "OnesLike", "PReLU", "Partial", "Pow", "Rank", "ReLU",
-    "ReLU6", "RealDiv", "Reciprocal", "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean",
-    "ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "ResizeNearestNeighbor", "Rsqrt",
-    "ScatterNd", "SeLU", "Select", "Shape", "Sigmoid", "SigmoidCrossEntropyWithLogits", "Sign",
-    "Sin", "Sinh", "Size", "Softmax", "Softsign", "Sort", "Split", "Sqrt", "Square", "Squeeze",
-    "Stack", "StandardNormal", "StopGradient", "StridedSlice", "Sub", "Tan", "Tanh",
+    "ACos", "Abs", "Acosh", "Add", "AddN", "ArgMaxWithValue", "ArgMinWithValue", "Argmax",
+    "Argmin", "Asin", "Asinh", "Assign", "AssignAdd", "AssignSub", "Atan", "Atan2", "Atanh",
+    "AvgPool", "BatchMatMul", "BiasAdd", "BinaryCrossEntropy", "BroadcastTo", "Cast", "Ceil",
+    "Concat", "Cos", "Cosh", "CumProd", "CumSum", "DType", "Depend", "Diag", "Div", "Equal",
+    "Erf", "Erfc", "Exp", "ExpandDims", "Expm1", "Fill", "Flatten", "Floor", "FloorDiv", "Gather",
+    "GatherD", "GatherNd", "GeLU", "Greater", "GreaterEqual", "HSigmoid", "HSwish", "Identity",
+    "KLDivLoss", "L2Normalize", "Less", "LessEqual", "Log", "Log1p", "LogMatrixDeterminant",
+    "LogSoftmax", "LogicalAnd", "LogicalNot", "LogicalOr", "LpNorm", "MaskedFill", "MatMul",
+    "MatrixDeterminant", "MaxPool", "Maximum", "Minimum", "Mish", "Mul", "Neg", "NotEqual",
+    "OneHot", "Ones", "OnesLike", "PReLU", "Pad", "Partial", "Pow", "Rank", "ReLU", "ReLU6",
+    "RealDiv", "Reciprocal", "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean", "ReduceMin",
+    "ReduceProd", "ReduceSum", "Reshape", "ResizeNearestNeighbor", "Rsqrt", "ScatterNd", "SeLU",
+    "Select", "Shape", "Sigmoid", "SigmoidCrossEntropyWithLogits", "Sign", "Sin", "Sinh", "Size",
+    "Softmax", "Softsign", "Sort", "Split", "Sqrt", "Square", "Squeeze", "Stack",
+    "StandardNormal", "StopGradient", "StridedSlice", "Sub", "Tan", "Tanh", "TensorAdd",
     "TensorScatterAdd", "Tile", "TopK", "Transpose", "Trunc", "UniformInt", "UniformReal",
     "UnsortedSegmentSum", "Unstack", "Xlogy", "Zeros", "ZerosLike",
 ]  # fmt: skip
@@ -70,6 +82,8 @@ Assign: Final = primitive("Assign", assignment.assign)
 AssignAdd: Final = primitive("AssignAdd", assignment.assign_add)
 AssignSub: Final = primitive("AssignSub", assignment.assign_sub)
 Add: Final = primitive("Add", arithmetic.add)
+AddN: Final = primitive("AddN", former_names.addn)
+TensorAdd: Final = primitive("TensorAdd", arithmetic.add)
 Sub: Final = primitive("Sub", arithmetic.sub)
 Mul: Final = primitive("Mul", arithmetic.mul)
 Div: Final = primitive("Div", arithmetic.div)
@@ -136,6 +150,7 @@ Ceil: Final = primitive("Ceil", elementwise.ceil)
 Trunc: Final = primitive("Trunc", elementwise.trunc)
 Cast: Final = primitive("Cast", elementwise.cast)
 StopGradient: Final = primitive("StopGradient", elementwise.stop_gradient)
+MaskedFill: Final = primitive("MaskedFill", indexing.masked_fill)
 GatherD: Final = primitive("GatherD", indexing.gather_elements)
 GatherNd: Final = primitive("GatherNd", indexing.gather_nd)
 UnsortedSegmentSum: Final = primitive("UnsortedSegmentSum", scattering.unsorted_segment_sum)
@@ -611,6 +626,149 @@ class ReduceProd(_Reduction):
     def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         return reduction.prod(x, axis, self.keep_dims, dtype_of(x))
+
+
+@check_arguments
+@dataclass(repr=False, eq=False)
+class _Accumulation(Primitive):
+    exclusive: bool = False
+    reverse: bool = False
+
+    def _accumulate(
+        self, function: Callable[..., Tensor], x: Tensor, axis: int, start: int
+    ) -> Tensor:
+        """Return the results of a cumulative function, in the data type of the tensor."""
+        check_numbers(x, "x")
+        place = manipulation.normalize_axis_index(axis, x.ndim, "axis")
+        if self.reverse:
+            x = manipulation.flip(x, (place,))
+        if self.exclusive:
+            before = (slice(None),) * place
+            first = indexing.getitem(x, (*before, slice(1)))
+            others = indexing.getitem(x, (*before, slice(-1)))
+            x = manipulation.concat([creation.full_like(first, start), others], place)
+        result = function(x, place, dtype_of(x))
+        return manipulation.flip(result, (place,)) if self.reverse else result
+
+
+class CumSum(_Accumulation):
+    """The primitive of `cumsum`: the cumulative sum along an axis.
+
+    Args:
+        exclusive: Whether an element is not in its own sum, so that the first sum is 0.
+        reverse: Whether the last element is the first one.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.CumSum(reverse=True)(Tensor([1, 2, 3]), 0).tolist()
+        [6, 5, 3]
+
+    Source: MindSpore's `mindspore.ops.CumSum`.
+    """
+
+    def __call__(self, input: Tensor, axis: int) -> Tensor:
+        """Apply the operation."""
+        return self._accumulate(reduction.cumsum, input, axis, 0)
+
+
+class CumProd(_Accumulation):
+    """The primitive of `cumprod`: the cumulative product along an axis.
+
+    Args:
+        exclusive: Whether an element is not in its own product, so that the first product is 1.
+        reverse: Whether the last element is the first one.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.CumProd(exclusive=True)(Tensor([2, 3, 4]), 0).tolist()
+        [1, 2, 6]
+
+    Source: MindSpore's `mindspore.ops.CumProd`.
+    """
+
+    def __call__(self, x: Tensor, axis: int) -> Tensor:
+        """Apply the operation."""
+        return self._accumulate(reduction.cumprod, x, axis, 1)
+
+
+@check_arguments
+@dataclass(repr=False, eq=False)
+class Pad(Primitive):
+    """The primitive that adds zeros before and after the elements of each axis.
+
+    Args:
+        paddings: A pair of numbers for each axis, the first axis first: how many zeros are before
+            and after it.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Pad(((0, 0), (1, 2)))(Tensor([[1], [2]])).tolist()
+        [[0, 1, 0, 0], [0, 2, 0, 0]]
+
+    Source: MindSpore's `mindspore.ops.Pad`.
+    """
+
+    paddings: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        """Check the pairs."""
+        for pair in self.paddings:
+            numbers = as_items(pair) or ()
+            if len(numbers) != 2:
+                raise value_error(self.paddings, "paddings", "be of pairs")
+            for number in numbers:
+                check_int(number, "paddings", low=0, high=INT32_MAX)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Apply the operation."""
+        check_tensor(x, "x")
+        if len(self.paddings) != x.ndim:
+            raise value_error(self.paddings, "paddings", f"have a pair for each of {x.ndim} axes")
+        return manipulation.pad(x, [n for pair in self.paddings[::-1] for n in pair])
+
+
+@check_arguments
+@dataclass(repr=False, eq=False)
+class LpNorm(Primitive):
+    """The primitive of a norm of vectors: (Σ |x|ᵖ)¹ᐟᵖ, and at least `epsilon`.
+
+    Args:
+        axis: The axis or axes of a vector.
+        p: The order, at least 0; of order 0 is the number of elements other than 0.
+        keep_dims: Whether the axes stay, with length 1.
+        epsilon: The least value.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.LpNorm(1)(Tensor([[3.0, 4.0], [0.0, 2.0]])).tolist()
+        [5.0, 2.0]
+
+    Source: MindSpore's `mindspore.ops.LpNorm`.
+    """
+
+    axis: int | list[int] | tuple[int, ...]
+    p: int = 2
+    keep_dims: bool = False
+    epsilon: float = 1e-12
+
+    def __post_init__(self) -> None:
+        """Check the order."""
+        check_int(self.p, "p", low=0)
+
+    @in_float32
+    def __call__(self, input: Tensor) -> Tensor:
+        """Apply the operation."""
+        check_category(input, dtypes.FLOAT, "input")
+        axes = manipulation.normalize_axis_tuple(self.axis, input.ndim)
+        places = (axes,) if isinstance(axes, int) else axes or ()
+        others = tuple([i for i in range(input.ndim) if i not in places])
+        shape = (*(input.shape[i] for i in others), prod(input.shape[i] for i in places))
+        rows = manipulation.reshape(manipulation.permute(input, (*others, *places)), shape)
+        value = arithmetic.maximum(norms.norm(rows, self.p, -1), self.epsilon)
+        if not self.keep_dims:
+            return value
+        kept = [1 if i in places else n for i, n in enumerate(input.shape)]
+        return manipulation.reshape(value, tuple(kept))
 
 
 class ReduceMean(_Reduction):

@@ -1320,9 +1320,10 @@ class Tensor(Variable):
         place = _resolve_alias(axis, dim)
         if dtype is None and self.dtype in _SUMMED_IN_INT32:
             dtype = dtypes.int32
+        x = self if dtype is None else self.astype(dtype)
         if place is None:
-            return reduction.cumsum(shapes.reshape(self, (-1,)), 0, dtype)
-        return reduction.cumsum(self, place, dtype)
+            return reduction.cumsum(shapes.reshape(x, (-1,)), 0)
+        return reduction.cumsum(x, place)
 
     def repeat_interleave(
         self, repeats: Int | Sequence[Int] | Tensor, dim: Int | None = None

@@ -1,9 +1,15 @@
-"""Warnings of steps that train nothing."""
+"""Warnings of steps that train nothing, or a single row."""
 
+from typing import Final
+
+from minispore.train import protocol
 from minispore.train.protocol.callback import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.protocol.outputs import first_output, is_finite, is_on_device
 from minispore.utils.checks import as_items
 from minispore.utils.warn import warn_at_caller
+
+# With more steps in an epoch, those of single rows take long.
+_MAX_ROWS: Final = 100
 
 
 class StepCheck:
@@ -11,6 +17,7 @@ class StepCheck:
 
     - The loss is not finite, unless a callback stops the run there. A loss on a GPU is not checked,
       since reading it would synchronize.
+    - The first batch is a single row, and an epoch has more than 100 steps.
     - The gradients overflow at the loss scale in all steps, or in more than an epoch's last ones,
       which were therefore not made.
 
@@ -29,6 +36,9 @@ class StepCheck:
         """Check a step after its last event."""
         self._steps += 1
         params = self._params
+        batch, count = params.train_dataset_element, params.batch_num
+        if self._steps == 1 and batch and params.loss_fn is not None and count > _MAX_ROWS:
+            protocol.row_check.warn_of_rows(batch, count)
         if self._has_loss_scale:
             outputs = as_items(params.net_outputs)
             is_overflow = outputs is not None and len(outputs) > 1 and bool(outputs[1])

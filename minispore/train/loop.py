@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minispore.nn.wrap.cell_wrapper import batch_size_of
+from minispore.nn.wrap.cell_wrapper import WithEvalCell, batch_size_of
 from minispore.ops.tensors import Tensor
 from minispore.train._metric_collection import MetricCollection
 from minispore.train._step_check import StepCheck
@@ -88,7 +88,8 @@ def evaluate(
     """
     params = context.original_args()
     network = params.eval_network
-    ((_, batches),) = EpochIterator(params.valid_dataset, 1)
+    columns = 2 if type(network) is WithEvalCell else None
+    ((_, batches),) = EpochIterator(params.valid_dataset, 1, columns)
 
     complete = True
     callbacks.emit(Callback.on_eval_begin, context)

@@ -16,7 +16,7 @@ from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLo
 from minispore.nn.cell import evaluation_mode
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.ops.tensors import Tensor
-from minispore.train import loop
+from minispore.train import loop, protocol
 from minispore.train._metric_collection import get_metrics
 from minispore.train.protocol.callback import (
     CallbackManager,
@@ -33,6 +33,7 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
     is_int_list,
+    type_error,
     value_error,
 )
 from minispore.utils.tables import Table
@@ -411,6 +412,10 @@ class Model:
         Returns:
             The strategy, and the manager of the callbacks.
         """
+        for name in ("epoch", "callbacks"):
+            if getattr(value := arguments.get(name), "ndim", 0):
+                makes = protocol.iterable_dataset.MAKE_BATCHES
+                raise type_error(value, name, f"be no array ({makes})")
         strategy = current_strategy()
         manager = strategy.make_callback_manager(callbacks)
         strategy.check_call(manager.callbacks, self._metrics, arguments)

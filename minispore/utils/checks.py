@@ -21,6 +21,8 @@ from minispore.utils.unsupported import check_keywords
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
+# The most characters of a value that an error shows in full.
+_LONGEST: Final = 200
 INT32_MAX: Final = (1 << 31) - 1
 # Types that are accepted in place of the annotated one.
 _ACCEPTED: Final[dict[object, tuple[type, ...]]] = {float: (int, float), tuple: (tuple, list)}
@@ -29,6 +31,8 @@ _WITH_CHECKED_ITEMS: Final = (Sequence, list)
 
 def describe_value(value: object) -> str:
     """Return the value's shortened repr and its type, on one line: the "but got" part of an error.
+
+    Of a table or column of another library, the repr has no short form: its shape says more.
 
     Args:
         value: The value.
@@ -40,6 +44,8 @@ def describe_value(value: object) -> str:
         >>> describe_value([1, "a"])
         "[1, 'a'] of type list"
     """
+    if hasattr(value, "to_numpy") and (shape := getattr(value, "shape", None)):
+        return f"a {type(value).__name__} of shape {shape}"
     return f"{' '.join(short(value).split())} of type {type(value).__name__}"
 
 
@@ -94,6 +100,7 @@ def value_error(value: object, name: str, must: str, *, function: str | None = N
     """
     # A repr quotes strings; for numbers it also names the class of a `np.float64` or an enum.
     given = str(value) if isinstance(value, int | float) else repr(value)
+    given = given if len(given) <= _LONGEST else short(value)
     return _argument_error(ValueError, name, must, given, function)
 
 

@@ -22,6 +22,7 @@ def test_stub_has_the_names_of_the_package() -> None:
         "_instances",
         "_operations",
         "_pipeline_table",
+        "_tables",
     ):  # for the package itself
         assert imported.pop(name) is import_module(f"minispore.dataset.{name}")
     assert imported == {name: getattr(ds, name) for name in ds.__all__}

@@ -1,6 +1,7 @@
 """Datasets of arrays and of Python objects: columns, rows by index, restarts and errors."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -296,31 +297,75 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 class Column:
-    """A column of a table, as pandas has them."""
+    """A column of a table, as pandas has them: of objects, unless all values are numbers."""
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.float64]:
-        return np.zeros(99)
+    def __init__(self, values: list[object]) -> None:
+        array = np.array(values)
+        self.values = array if array.dtype.kind in "bif" else np.array(values, np.object_)
+        self.shape = self.values.shape
+
+    def to_numpy(self) -> NDArray[np.generic]:
+        return self.values
 
     def __repr__(self) -> str:
         return "0    0.0\n" * 99
 
 
-class Table(Column):
-    """A table."""
+class Table:
+    """A table, as pandas has them."""
 
-    columns = ("x", "y")
+    def __init__(self, table: dict[str, list[object]]) -> None:
+        self.table, self.columns = table, list(table)
+
+    def to_numpy(self) -> NDArray[np.generic]:
+        raise AssertionError
+
+    def __getitem__(self, name: str, /) -> Column:
+        return Column(self.table[name])
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        (Table(), r"such as dict\(data\) of this Table\."),
-        (Column(), r"such as numpy\.asarray\(data\) of this Column\."),
-    ],
-)
-def test_error_for_a_table_says_how_it_is_converted(table: Column, words: str) -> None:
-    with pytest.raises(TypeError, match=words):
-        ds.NumpySlicesDataset(table)  # type: ignore[arg-type]
+VALUES: list[st.SearchStrategy[object]] = [
+    st.booleans(), st.integers(-9, 9), st.floats(-9, 9), TEXTS,
+]  # fmt: skip
+LISTS = st.one_of([st.lists(values, min_size=3, max_size=3) for values in VALUES])
+
+
+@given(st.dictionaries(st.text(min_size=1), LISTS, min_size=1, max_size=4))
+def test_table_has_the_rows_of_its_columns(columns: dict[str, list[object]]) -> None:
+    table = Table(columns)
+    expected = ds.NumpySlicesDataset(columns, shuffle=False)
+    for data in (table, {name: table[name] for name in columns}):
+        dataset = ds.NumpySlicesDataset(data, shuffle=False)
+        assert dataset.get_col_names() == list(columns)
+        assert rows(dataset) == rows(expected)
+        assert dataset.output_types() == expected.output_types()
+    pair = ds.NumpySlicesDataset((Column([1, 2]), [3, 4]), ["a", "b"], shuffle=False)
+    assert rows(pair) == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), object()])
+@given(row=st.integers(0, 2))
+def test_value_of_a_table_that_is_no_string_raises_with_column_and_row(
+    value: object, row: int
+) -> None:
+    values: list[object] = ["x", "y", "z"]
+    values[row] = value
+    message = re.escape("the column 's' of the argument 'data' must have numbers or strings, but")
+    with pytest.raises(TypeError, match=rf"{message} .* in row {row}: see 'fillna'"):
+        ds.NumpySlicesDataset(Table({"x": [1, 2, 3], "s": values}))
+
+
+@pytest.mark.parametrize("names", [["x", "x"], ["x", 0]])
+def test_table_whose_names_are_not_different_strings_raises(names: list[str]) -> None:
+    table = Table({"x": [1]})
+    table.columns = names
+    with pytest.raises(TypeError, match="must have different strings as names of columns, but got"):
+        ds.NumpySlicesDataset(table)
+
+
+def test_error_for_a_column_alone_has_no_lines() -> None:
+    with pytest.raises(TypeError, match=r"but got a Column of shape \(99,\)\.$"):
+        ds.NumpySlicesDataset(Column([1] * 99))  # type: ignore[arg-type]
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6), size=st.integers(1, 6))

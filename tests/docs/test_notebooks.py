@@ -33,7 +33,7 @@ PRINTED = {
     "fine_tuning": ("not loaded: ['head.weight', 'head.bias']\n",),
     "images": ("{'accuracy': 0.9", "two is read as two\n"),
     "problems": ("hidden.weight nan", "scores.weight 0.0", "accuracy 100%\n", "on_train_end\n"),
-    "tables": ("predicted 28", "[70.5, nan]\n[70.5]\n"),
+    "tables": ("accuracy\n0.9", "predicted 28", "[70.5, nan]\n[70.5]\n"),
     "texts": ("→ good\n", "→ bad\n", "Classifier {'accuracy': 0.", "Reader {'accuracy': 1.0}\n"),
     "callbacks": (*("epoch 1 of 3", "epoch 2 of 3", "epoch 3 of 3", "updates: 2\n", "8 losses\n"),),
     "data": (

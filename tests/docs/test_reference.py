@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
 PAGES = sorted(FOLDER.rglob("*.md"))
 PUBLIC_MODULES = [
-    "minispore", "minispore.amp", "minispore.communication", "minispore.dataset",
+    "minispore", "minispore.amp", "minispore.communication", "minispore.dataset", "minispore.numpy",
     "minispore.dataset.samplers", "minispore.dataset.transforms", "minispore.dataset.vision",
     "minispore.drawing", "minispore.engine.array", "minispore.engine.dispatch", "minispore.nn",
     "minispore.ops", "minispore.testing", "minispore.testing.strategies", "minispore.tensorpack",

@@ -27,12 +27,15 @@ REDUCTIONS = (
 )  # fmt: skip
 ALONG = ("argsort", "cumprod", "cumsum", "log_softmax", "softmax", "sort", "squeeze")
 PRIMITIVES = (
-    "ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin", "LogSoftmax", "Softmax", "Sort",
-    "Squeeze", "Unstack",
+    "ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin", "LogSoftmax", "LpNorm", "Softmax",
+    "Sort", "Squeeze", "Unstack",
 )  # fmt: skip
 PRIMITIVE_REDUCTIONS = (
     "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
 )  # fmt: skip
+
+
+FORMER = ("reduce_max", "reduce_mean", "reduce_min", "reduce_sum")
 
 
 def operation(name: str, x: Tensor, axis: int) -> object:
@@ -58,6 +61,7 @@ def place(x: Tensor) -> Tensor:
 
 FUNCTIONS: dict[str, Function] = {
     **{f"ops.{name}": partial(operation, name) for name in (*REDUCTIONS, *ALONG, "max", "min")},
+    **{f"ops.{name}": partial(operation, name) for name in FORMER},
     **{f"ops.{name}": partial(primitive, name) for name in PRIMITIVES},
     **{f"ops.{name}": partial(primitive_reduction, name) for name in PRIMITIVE_REDUCTIONS},
     **{f"Tensor.{name}": partial(method, name) for name in (*REDUCTIONS, *ALONG)},
@@ -179,7 +183,8 @@ def test_a_tensor_without_axes_is_one_element(name: str, value: float, axis: int
 EMPTY: dict[str, float] = {
     "all": True, "any": False, "count_nonzero": 0, "logsumexp": -inf, "mean": nan, "norm": 0,
     "prod": 1, "std": nan, "sum": 0, "var": nan, "ReduceAll": True, "ReduceAny": False,
-    "ReduceMean": nan, "ReduceProd": 1, "ReduceSum": 0,
+    "ReduceMean": nan, "ReduceProd": 1, "ReduceSum": 0, "LpNorm": float(np.float32(1e-12)),
+    "reduce_mean": nan, "reduce_sum": 0,
 }  # fmt: skip
 THE_SAME = {
     "cummax",
@@ -196,7 +201,7 @@ NO_ELEMENT = {
     "tensor_scatter_elements",
     *("ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin", "ReduceMax", "ReduceMin", "amax"),
     *("amin", "argmax", "argmin", "diagonal", "gather", "gather_elements", "index_select", "max"),
-    *("min", "scatter", "Squeeze", "squeeze", "topk"),
+    *("min", "reduce_max", "reduce_min", "scatter", "Squeeze", "squeeze", "topk"),
 }
 
 

@@ -34,6 +34,7 @@ def outcome(package: str, expression: str) -> str:
         "ms": ms,
         "np": np,
         "ops": import_module(f"{package}.ops"),
+        "mnp": import_module(f"{package}.numpy"),
         "nan": np.nan,
         "inf": np.inf,
         "Tensor": ms.Tensor,

@@ -22,7 +22,7 @@ from tests.oracles.common import HERE, INDENT, main, read
 FILE = Path(__file__).with_suffix(".txt")
 MODULES = (
     "", "common.initializer", "communication", "dataset", "dataset.transforms", "dataset.vision",
-    "nn", "ops", "train",
+    "nn", "numpy", "ops", "train",
 )  # fmt: skip
 NOTHING, UNKNOWN = "nothing", "unknown"
 # The signatures of MindSpore's compiled functions, which check their arguments themselves.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, ops
-from minispore.ops import elementwise
+from minispore.ops import elementwise, former_names
 from minispore.ops.class_losses import Reduction
 from minispore.utils.checks import as_items
 from tests.helpers import random_op_calls as calls
@@ -493,7 +493,7 @@ REASONS: Mapping[str, str] = {
         "draws numbers",
     ),
     **{name: "writes a summary" for name in dir(ops) if name.endswith("Summary")},
-    **dict.fromkeys(PRIMITIVES, "is another form of a function"),
+    **dict.fromkeys((*PRIMITIVES, *former_names.__all__), "is another form of a function"),
 }
 # Methods with other arguments or results than the operations of their names, as MindSpore has them.
 OTHER_METHODS = {

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from minispore import Tensor, nn
 from minispore.train import Accuracy, Callback, Metric, Model, RunContext
+from minispore.train.protocol.iterable_dataset import MAKE_BATCHES
+from minispore.utils.checks import describe_value
 from tests.helpers.refusals import assert_refused, not_of, type_message, values
 from tests.helpers.stub_models import Batches, Rows, X, make
 
@@ -92,8 +94,9 @@ def test_predict_accepts_inputs_of_every_type() -> None:
 
 
 NO_DATASET = (
-    "must be a dataset or a sized iterable of batches, such as a list of tuples or a data loader, "
-    "but got {value!r} of type {kind}."
+    "must be a dataset or a sized iterable of batches, such as a list of tuples or a data loader "
+    f'({MAKE_BATCHES}, and GeneratorDataset(rows, ["x", "y"]).batch(32) of rows), '
+    "but got {given}."
 )
 NO_DATASETS = [
     values.filter(lambda value: value is not None and type(value) not in {list, tuple}),
@@ -131,7 +134,9 @@ REFUSED: dict[str, list[tuple[st.SearchStrategy[object], type[Exception], str]]]
 def test_refusal_names_method_argument_and_value(name: str, data: st.DataObject) -> None:
     for wrong, error, expectation in REFUSED[name]:
         value = data.draw(wrong)
-        requirement = expectation.format(value=value, kind=type(value).__name__)
+        requirement = expectation.format(
+            value=value, kind=type(value).__name__, given=describe_value(value)
+        )
         for method in accepting(name):
             message = f"For '{method}', the argument '{name}' {requirement}"
             assert_refused(error, message, call, method, **{name: value})

@@ -216,7 +216,7 @@ def test_check_names_the_calling_function(call: Callable[[object], object], call
 
 PACKAGES = (
     *("minispore", "amp", "communication", "dataset", "dataset.config"),
-    *("drawing", "nn", "ops", "tensorpack", "testing", "train"),
+    *("drawing", "nn", "numpy", "ops", "tensorpack", "testing", "train"),
 )
 
 

@@ -15,7 +15,8 @@ from minispore.train.checkpoint.loading import load_checkpoint
 from minispore.train.checkpoint.saving import save_checkpoint
 from minispore.train.metrics import Loss
 from minispore.train.protocol.callback import InternalCallbackParam
-from minispore.train.protocol.dataset import DatasetLike, IterableDataset, check_dataset
+from minispore.train.protocol.dataset import DatasetLike, check_dataset
+from minispore.train.protocol.iterable_dataset import IterableDataset
 from minispore.train.summary import landscape as planes
 from minispore.train.summary.event import Landscape
 from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys

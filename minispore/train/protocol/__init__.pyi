@@ -1,6 +1,9 @@
 # The names of the module; each is imported when it is first used.
 
 from minispore.train.checkpoint.retention import RetainedFiles as RetainedFiles
+from minispore.train.protocol import iterable_dataset as iterable_dataset
+from minispore.train.protocol import replayed_batches as replayed_batches
+from minispore.train.protocol import row_check as row_check
 from minispore.train.protocol.callback import EVENTS as EVENTS
 from minispore.train.protocol.callback import Callback as Callback
 from minispore.train.protocol.callback import CallbackEvent as CallbackEvent

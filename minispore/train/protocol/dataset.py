@@ -1,17 +1,12 @@
 """The data that `Model` accepts, and the iteration over their batches, epoch by epoch."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from itertools import islice
-from typing import ClassVar, Final, Protocol, TypeGuard, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Protocol, runtime_checkable
 
-from minispore.ops.seed import get_rng_state, set_rng_state
 from minispore.ops.tensors import Tensor
+from minispore.train import protocol
 from minispore.train.protocol.state_fields import read_field
-from minispore.utils.checks import caller, describe_value, is_mapping, is_sequence
-
-_MAX_COUNT: Final = 2**63
+from minispore.utils.checks import caller
 
 
 @runtime_checkable
@@ -52,47 +47,6 @@ class BatchIterable(Protocol):
     def __iter__(self) -> Iterator[object]: ...
 
 
-@dataclass(frozen=True)
-class IterableDataset:
-    """A sized iterable of batches with the methods of a dataset."""
-
-    batches: BatchIterable
-
-    def get_dataset_size(self) -> int:
-        """Return the number of batches in an epoch."""
-        return len(self.batches)
-
-    def create_tuple_iterator(self, *, num_epochs: int) -> "IterableDataset":
-        """Return the dataset itself, which is iterated over once in each epoch."""
-        return self
-
-    def __iter__(self) -> Iterator[Sequence[object]]:
-        return map(_columns, self.batches)
-
-
-def _columns(batch: object) -> Sequence[object]:
-    """Return the columns of a batch.
-
-    Raises:
-        TypeError: It is no batch.
-    """
-    if is_mapping(batch):
-        return tuple(batch.values())
-    if hasattr(batch, "__array__"):
-        return (batch,)
-    if is_sequence(batch):
-        return batch
-    raise TypeError(
-        "A batch must be a tuple, list or dict of columns, or an array, but got "
-        f"{describe_value(batch)}."
-    )
-
-
-def _is_batch_iterable(value: object) -> TypeGuard[BatchIterable]:
-    ordered = not isinstance(value, str | bytes | Mapping | AbstractSet)
-    return ordered and isinstance(value, Sized) and isinstance(value, Iterable)
-
-
 def check_dataset(dataset: object, name: str) -> DatasetLike:
     """Return `dataset` as a dataset, if it has at least one batch.
 
@@ -117,13 +71,7 @@ def check_dataset(dataset: object, name: str) -> DatasetLike:
         1
     """
     if not isinstance(dataset, DatasetLike):
-        if not _is_batch_iterable(dataset):
-            raise TypeError(
-                f"For '{caller()}', the argument '{name}' must be a dataset or a sized iterable of "
-                f"batches, such as a list of tuples or a data loader, but got {dataset!r} of type "
-                f"{type(dataset).__name__}."
-            )
-        dataset = IterableDataset(dataset)
+        dataset = protocol.iterable_dataset.as_dataset(dataset, name)
     if dataset.get_dataset_size() == 0:
         raise ValueError(f"For '{caller()}', the argument '{name}' holds no batch: {dataset!r}.")
     return dataset
@@ -153,46 +101,6 @@ class SupportsState(Protocol):
 
 class _Source(SupportsState, Iterable[Sequence[object]], Protocol):
     """An iterable that holds its position in the data."""
-
-
-class _ReplayedBatches:
-    """An iterable without a state, and its position, which is restored by iterating again."""
-
-    def __init__(
-        self, dataset: DatasetLike, batches: Iterable[Sequence[object]], num_epochs: int
-    ) -> None:
-        self._dataset = dataset
-        self._batches = batches
-        self._num_epochs = num_epochs
-        self._epochs = 0  # that have ended
-        self._taken = 0  # batches of the current epoch so far
-        self._begin: Mapping[str, object] = {}  # the random state at its beginning
-        self._iterator: Iterator[Sequence[object]] | None = None
-
-    def __iter__(self) -> Iterator[Sequence[object]]:
-        """Yield the next batches of the current epoch."""
-        if self._iterator is None:
-            self._begin, self._iterator = get_rng_state(), iter(self._batches)
-        for batch in self._iterator:
-            self._taken += 1
-            yield batch
-        self._epochs, self._taken, self._iterator = self._epochs + 1, 0, None
-
-    def state_dict(self) -> dict[str, object]:
-        begin: Mapping[str, object] = self._begin if self._taken else {}
-        return {"epochs": self._epochs, "taken": self._taken, "begin": begin}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        epochs, taken = (read_field(state, key, int) for key in ("epochs", "taken"))
-        begin = read_field(state, "begin", dict[str, object])
-        if not 0 <= epochs <= self._num_epochs or not 0 <= taken < _MAX_COUNT:
-            raise ValueError(f"There is no batch {taken} of epoch {epochs + 1}.")
-        for _ in range(epochs):
-            _complete_epoch(self._dataset, self)
-        if taken:
-            set_rng_state(begin)
-        if sum(1 for _ in islice(self, taken)) < taken:
-            raise ValueError(f"The dataset has come to its end before batch {taken}.")
 
 
 class EpochIterator:
@@ -228,7 +136,7 @@ class EpochIterator:
         self._columns = columns
         batches = dataset.create_tuple_iterator(num_epochs=num_epochs)
         if not isinstance(batches, SupportsState):
-            batches = _ReplayedBatches(dataset, batches, num_epochs)
+            batches = protocol.replayed_batches.ReplayedBatches(dataset, batches, num_epochs)
         self._source: _Source = batches
         self._next = 0  # the number of the first epoch
         self._number = -1  # the number of the current epoch, or of the last one
@@ -265,7 +173,7 @@ class EpochIterator:
         self._source.load_state_dict(position)
         self._number, self._next, self._ended = number, number + closed, ended
         if closed and not ended:  # the epoch was left before its last batch
-            _complete_epoch(self._dataset, self._source)
+            complete_epoch(self._dataset, self._source)
 
     def end(self) -> None:
         """Yield no further batch."""
@@ -279,8 +187,9 @@ class EpochIterator:
         for row in self._source:
             if self._columns is not None and len(row) != self._columns:
                 raise ValueError(
-                    f"When 'loss_fn' is not None, 'train_dataset' should return {self._columns} "
-                    f"elements, the input and the label, but got {len(row)}."
+                    "When 'loss_fn' is not None, 'train_dataset' and 'valid_dataset' should return "
+                    f"{self._columns} elements, the input and the label, but got {len(row)}. "
+                    f"{protocol.iterable_dataset.MAKE_BATCHES}."
                 )
             yield [item if isinstance(item, Tensor) else Tensor(item) for item in row]
         _reset(self._dataset)
@@ -293,7 +202,7 @@ class EpochIterator:
             )
 
 
-def _complete_epoch(dataset: DatasetLike, batches: Iterable[object]) -> None:
+def complete_epoch(dataset: DatasetLike, batches: Iterable[object]) -> None:
     """Iterate over the batches that are left in an epoch."""
     for _ in batches:
         pass

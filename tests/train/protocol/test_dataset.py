@@ -1,15 +1,20 @@
 """Datasets of `Model`: one iterator for all epochs, with the expected columns."""
 
+import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, set_seed
+import minispore as ms
+from minispore import Tensor, nn, set_seed
+from minispore.dataset import NumpySlicesDataset
 from minispore.train import Model
-from minispore.train.protocol.dataset import IterableDataset
+from minispore.train.protocol.iterable_dataset import MAKE_BATCHES, IterableDataset
 from tests.helpers.spy_callback import SpyCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, Y, make
 
@@ -78,13 +83,20 @@ def test_dataset_iterator_is_created_once(first: int, epochs: int, every: int) -
     assert valid.requested_epochs == [1] * (last // every - first // every)
 
 
+def train_once(model: Model, data: Batches) -> None:
+    model.train(1, data)
+
+
 @pytest.mark.parametrize("columns", [1, 3])
-def test_loss_function_requires_two_columns(columns: int) -> None:
+@pytest.mark.parametrize("call", [train_once, Model.eval])
+def test_loss_function_requires_two_columns(
+    columns: int, call: Callable[[Model, Batches], object]
+) -> None:
     with pytest.raises(ValueError, match="^When") as raised:
-        make().train(1, Batches(1, columns))
+        call(make({"acc"}), Batches(1, columns))
     assert str(raised.value) == (
-        "When 'loss_fn' is not None, 'train_dataset' should return 2 elements, the input and "
-        f"the label, but got {columns}."
+        "When 'loss_fn' is not None, 'train_dataset' and 'valid_dataset' should return 2 elements, "
+        f"the input and the label, but got {columns}. {MAKE_BATCHES}."
     )
     Model(ConstantLoss()).train(1, Batches(1, columns))
 
@@ -131,3 +143,72 @@ def test_value_that_is_no_batch_raises_with_the_value(batch: object) -> None:
     with pytest.raises(TypeError, match="A batch must be a tuple, list or dict") as raised:
         make().train(1, [batch])
     assert repr(batch) in str(raised.value)
+
+
+# What a user of another library writes, with arrays in place of a data set.
+ARRAYS: list[Callable[[Any, Any, Any], object]] = [
+    lambda model, x, y: model.fit(x, y),
+    lambda model, x, y: model.fit(x, y, 3),
+    lambda model, x, y: model.fit(x, y, epochs=3),
+    lambda model, x, y: model.fit(x=x, y=y, epoch=3),
+    lambda model, x, y: model.fit(3, x, y),
+    lambda model, x, y: model.fit(3, (x, y)),
+    lambda model, x, y: model.train(3, [x, y]),
+    lambda model, x, y: model.train(3, {"x": x, "y": y}),
+    lambda model, x, y: model.train(3, zip(x, y, strict=True)),
+    lambda model, x, y: model.fit(3, Batches(1), validation_data=(x, y)),
+    lambda model, x, y: model.eval(x, y),
+    lambda model, x, y: model.eval((x, y)),
+]
+
+
+@pytest.mark.parametrize("call", ARRAYS)
+@pytest.mark.parametrize("kind", [np.array, Tensor])
+def test_error_for_arrays_shows_how_they_are_batched(
+    call: Callable[[Model, Any, Any], object], kind: Callable[[Any], object]
+) -> None:
+    line = "NumpySlicesDataset((x, y)).batch(32)"
+    with pytest.raises((TypeError, ValueError), match=re.escape(line)):
+        call(make({"acc"}), kind(X), kind(Y))
+    NumpySlicesDataset((X, Y)).batch(32)
+
+
+SHAPES = st.lists(st.integers(1, 3), max_size=3).map(tuple)
+SIZES = st.sampled_from([0, 1, 2])  # of a batch; 0 for single rows
+
+
+def sum_loss(output: Tensor, label: Tensor) -> Tensor:
+    return output + label.sum()
+
+
+class FirstElement(nn.Cell):
+    """A network for inputs of all shapes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = ms.Parameter(Tensor(1.0))
+
+    def construct(self, x: Tensor) -> Tensor:
+        return x.reshape(-1)[0] * self.weight
+
+
+@given(x=SHAPES, label=SHAPES, size=SIZES, long=st.booleans())
+@example(x=(2,), label=(), size=0, long=True)
+@example(x=(2,), label=(1,), size=0, long=True)
+@example(x=(2,), label=(1,), size=1, long=True)
+def test_warning_of_data_that_are_not_batched(
+    x: tuple[int, ...], label: tuple[int, ...], size: int, long: bool
+) -> None:
+    """Never of batches; of rows of numbers and vectors, unless both have the same length."""
+    batch = (size,) if size else ()
+    row = (np.ones(batch + x, np.float32), np.ones(batch + label, np.float32))
+    network = FirstElement()
+    model = Model(network, sum_loss, nn.SGD(network.trainable_params(), 0.0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.train(2, [row] * (101 if long else 100))
+    vectors = len(x) == len(label) == 1 and x != label
+    expected = long and not size and (vectors or not x or not label)
+    assert len(caught) == expected
+    assert all("101 steps of an epoch is a single row" in str(each.message) for each in caught)
+    assert all(each.filename == __file__ for each in caught)
