@@ -94,7 +94,7 @@ const playing = () => kill.getAttribute("aria-disabled") === "false";
 click(go, 1 + 7); report.push(row()); kill.click(); report.push(row());
 go.click(); while (playing()) go.click(); report.push(row());
 report.push(document.querySelector(".said").textContent);
-click(go, 1 + 3); kill.click(); report.push(document.querySelector(".said").textContent);
+click(go, 1 + 4); kill.click(); report.push(document.querySelector(".said").textContent);
 go.click(); while (playing()) go.click(); report.push(row());
 document.body.textContent = report.join(" | ");
 </script>"""
