@@ -198,7 +198,8 @@ class Model:
                 checkpoints begin to count again; -1 for the number of batches.
             initial_epoch: The number of epochs done before; training starts with the next one.
             resume: A checkpoint with a training state, saved by the same training with the same
-                callbacks. Training continues from it exactly as if it had not been interrupted.
+                callbacks, or a folder, for the one of the latest step in it. Training continues
+                from it exactly as if it had not been interrupted.
             resume_strict: Whether it is an error that settings of the training have changed since
                 the checkpoint was saved; if False, it is a warning.
 
@@ -249,7 +250,8 @@ class Model:
             sink_size: As for `train`.
             initial_epoch: The number of epochs done before; training starts with the next one.
             resume: A checkpoint with a training state, saved by the same training with the same
-                callbacks. Training continues from it exactly as if it had not been interrupted.
+                callbacks, or a folder, for the one of the latest step in it. Training continues
+                from it exactly as if it had not been interrupted.
             resume_strict: Whether it is an error that settings of the training have changed since
                 the checkpoint was saved; if False, it is a warning.
 

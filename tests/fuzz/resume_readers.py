@@ -102,11 +102,12 @@ def states(of: list[train.Callback]) -> list[object]:
     return [dict(c.state_dict()) for c in stateful if not isinstance(c, train.TimeMonitor)]
 
 
-def resume(path: Path, *, backup: bool = False) -> None:
+def resume(path: Path, *, backup: bool = False, of_folder: bool = False) -> None:
     """Resume and train to the end; or raise an error, without a change."""
     set_seed(1)
     trained = model()
     listed = callbacks(path.parent)
+    argument = path.parent if of_folder else path
     if backup:
         listed.append(train.BackupAndRestore(path.parent))
     remembered = states(listed)
@@ -114,7 +115,7 @@ def resume(path: Path, *, backup: bool = False) -> None:
     random_state = encode(get_rng_state(), "")
     try:
         with redirect_stdout(StringIO()):
-            trained.train(3, data(), listed, resume=None if backup else path)
+            trained.train(3, data(), listed, resume=None if backup else argument)
     except ValueError as error:
         # It was resumed: a callback may reject an output that the state holds.
         if any("the callback's hook" in note for note in getattr(error, "__notes__", ())):
@@ -133,6 +134,15 @@ def resume(path: Path, *, backup: bool = False) -> None:
 
 def resume_from_backup(path: Path) -> None:
     resume(path, backup=True)
+
+
+def resume_from_folder(path: Path) -> None:
+    try:
+        resume(path, of_folder=True)
+    except ValueError as error:  # it names the folder, and the files in it
+        if f"'{path.parent}'" in str(error) and f"'{path.name}'" in str(error):
+            error.add_note(str(path))
+        raise
 
 
 def texts(*, backup: bool = False) -> tuple[bytes, ...]:
@@ -208,5 +218,10 @@ RESUME_READERS = (
         "backup", "backup.ckpt", texts(backup=True), resume_from_backup,
         text=True, wrap=partial(signed, backup=True), share=0.1,
         modules=("train/protocol/training_state.py",),
+    ),
+    Reader(
+        "folder to resume from", "x.ckpt", texts(), resume_from_folder,
+        text=True, wrap=signed, examples=STATE_EXAMPLES, share=0.1,
+        modules=("train/resume/newest_checkpoint.py",),
     ),
 )  # fmt: skip

@@ -327,6 +327,7 @@ BY_NAME: dict[str, object] = {
     "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,
     "padding": 1, "paddings": ((1, 1),), "axis": 1, "unflattened_size": (1, -1),
     "learning_rate_function": lambda rate, step: rate, "data_size": 3, "backup_dir": "backup",
+    "duration": 3600,
     "summary_dir": "summary", "log_dir": "summary", "filename": "run.csv", "monitor_stat": "loss",
     "ckpt_file_name": "net.ckpt", "file_path": "net.ckpt", "save_obj": NETWORK, "net": NETWORK,
     "parameter_dict": {}, "scale_value": 16, "inputs": [Tensor([1.0])],

@@ -71,27 +71,32 @@ def newest(folder: Path) -> Path | None:
     return max(result, key=position, default=None)
 
 
-@given(trainings, st.lists(faults, min_size=1, max_size=2), policies)
-@example(Training("noise in a buffer", "adam"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)])
-@example(Training(epochs=2), [Fault("on_eval_step_end", 2, "stop")], [(3, 1)])
-@example(Training("foreign", epochs=2), [Fault("on_eval_step_end", 2, "stop")], [(3, 1)])
-@example(Training("random transform"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)])
-@example(Training("batched by length"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)])
-@example(Training(epochs=1), [Fault("on_train_end", 1, "kill")], [(5, 1)])
+@given(trainings, st.lists(faults, min_size=1, max_size=2), policies, st.booleans())
+@example(
+    Training("noise in a buffer", "adam"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)], False
+)
+@example(Training(epochs=2), [Fault("on_eval_step_end", 2, "stop")], [(3, 1)], False)
+@example(Training("foreign", epochs=2), [Fault("on_eval_step_end", 2, "stop")], [(3, 1)], False)
+@example(Training("random transform"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)], False)
+@example(Training("batched by length"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)], False)
+@example(Training(epochs=1), [Fault("on_train_end", 1, "kill")], [(5, 1)], False)
 @example(
     Training(epochs=2),
     [Fault("on_train_step_begin", 4, "stop"), Fault("on_train_epoch_end", 1, "kill")],
     [(1, 1), (6, 1)],
+    True,
 )
 @example(
     Training(epochs=2),
     [Fault("on_train_step_begin", 9, "stop"), Fault("on_train_epoch_end", 1, "kill")],
     [(1, 1), (4, 1)],
+    False,
 )
-@example(Training(epochs=2), 2 * [Fault("on_train_step_end", 1, "stop")], [(3, 1)])
+@example(Training(epochs=2), 2 * [Fault("on_train_step_end", 1, "stop")], [(3, 1)], False)
 def test_resumed_training_equals_uninterrupted(
-    training: Training, faults: list[Fault], policies: list[tuple[int, int]]
+    training: Training, faults: list[Fault], policies: list[tuple[int, int]], of_folder: bool
 ) -> None:
+    """From the newest file, or from the folder, which stands for it."""
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
         uninterrupted = training.run(savers(Path(one), policies), Fault())
         part = uninterrupted
@@ -99,6 +104,8 @@ def test_resumed_training_equals_uninterrupted(
             again = Fault(fault.event, fault.times, fault.kind)
             resume = newest(Path(other))
             disturb = 3 if resume else 0
+            if resume and of_folder:
+                resume = Path(other)
             part = training.run(savers(Path(other), policies), again, resume, disturb)
         assert part.parameters == uninterrupted.parameters
         # What comes after the step of the file is printed once more, and nothing else.

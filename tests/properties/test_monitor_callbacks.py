@@ -35,10 +35,15 @@ def better(a: float, b: float, mode: str, delta: float) -> bool:
     st.none() | st.sampled_from([0.0, 0.5]),
     st.booleans(),
     st.booleans(),
+    st.integers(0, 3),
+    st.booleans(),
 )
-@example([1.0, 0.0, 0.5, 0.5], "min", 0.0, 2, None, True, True)  # zero is a value
-@example([1.0, 0.5, 0.25, 0.25, 0.25, 0.25], "min", 0.25, 3, 0.5, True, True)
-@example([1.0, 0.5, 0.5, 0.5], "auto", 0.0, 2, None, True, False)
+@example([1.0, 0.0, 0.5, 0.5], "min", 0.0, 2, None, True, True, 0, True)  # zero is a value
+@example([1.0, 0.5, 0.25, 0.25, 0.25, 0.25], "min", 0.25, 3, 0.5, True, True, 0, False)
+@example([1.0, 0.5, 0.5, 0.5], "auto", 0.0, 2, None, True, False, 0, False)
+@example([0.5, 1.0, 1.0, 1.0], "min", 0.0, 1, None, True, True, 1, False)
+@example([math.nan, 1.0, math.inf], "max", 0.0, 2, None, True, True, 1, True)
+@example([1.0, math.nan, math.nan], "min", 0.0, 2, None, True, True, 0, False)
 def test_early_stopping_matches_model(
     sequence: list[float | None],
     mode: str,
@@ -47,31 +52,45 @@ def test_early_stopping_matches_model(
     baseline: float | None,
     verbose: bool,
     restores: bool,
+    start: int,
+    finite: bool,
 ) -> None:
     best, wait, best_at = math.inf if mode != "max" else -math.inf, 0, 0
     expected: list[object] = []
     stopped, last = 0, 0
+    reason = ""
     for last, now in enumerate(sequence, start=1):
-        if now is not None:
+        if now is not None and last > start and finite and not math.isfinite(now):
+            stopped, reason = last, f"'mse' is {now}"
+        elif now is not None and last > start:
             wait += 1
             if better(now, best, mode, delta):
                 best, best_at = now, last if restores else 0
                 if baseline is None or better(now, baseline, mode, delta):
                     wait = 0
             stopped = last if wait >= max(1, patience) else 0
+            if stopped:
+                reached = baseline is None or better(best, baseline, mode, delta)
+                bound = f"{best:g}" if reached else f"the baseline {baseline:g}"
+                epochs = f"{wait} epoch{'s' * (wait > 1)}"
+                reason = f"'mse' was not better than {bound} for {epochs}"
         expected.append((best, wait, stopped, float(best_at or last) if stopped else float(last)))
         if stopped:
             break
     expected.append((best, wait, stopped, float(best_at or last)))
-    lines = ["Restoring model weights from the end of the best epoch."] * (best_at > 0)
+    lines = [f"Epoch {stopped:05d}: {reason}"] * (" is " in reason)
+    lines += ["Restoring model weights from the end of the best epoch."] * (best_at > 0)
     lines += [f"Epoch {stopped:05d}: early stopping"] * (stopped > 0)
 
     def make() -> EarlyStopping:
-        return EarlyStopping("mse", delta, patience, verbose, mode, baseline, restores)
+        return EarlyStopping(
+            "mse", delta, patience, verbose, mode, baseline, restores, start, finite
+        )
 
     def observe(callback: EarlyStopping, run: RunContext) -> object:
         assert not run.is_interrupted()  # a stopped training has finished
         assert run.get_stop_requested() == bool(callback.stopped_epoch)
+        assert callback.stopping_reason == (reason if run.get_stop_requested() else "")
         return callback.best, callback.wait, callback.stopped_epoch, weight(run)
 
     with redirect_stdout(StringIO()) as screen:

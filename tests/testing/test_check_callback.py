@@ -81,10 +81,15 @@ OURS: dict[str, list[Case]] = {
     "BackupAndRestore": [
         (lambda: cb.BackupAndRestore("backup"), {}),
         (lambda: cb.BackupAndRestore("backup", 2), {}),
+        (lambda: cb.BackupAndRestore("backup", save_steps=3), {}),
     ],
     "BestCheckpoint": [
         # A second run compares with the files of the first, and has another prefix.
-        (lambda: cb.BestCheckpoint(top_k=2), {**FIT, "keeps": ["prefix", "values"]})
+        (lambda: cb.BestCheckpoint(top_k=2), {**FIT, "keeps": ["prefix", "values"]}),
+        (
+            lambda: cb.BestCheckpoint("accuracy", value_in_name=True, save_last=True),
+            {**FIT, "keeps": ["prefix", "values"]},
+        ),
     ],
     "Callback": [(train.Callback, {})],
     "EarlyStopping": [
@@ -94,10 +99,14 @@ OURS: dict[str, list[Case]] = {
             lambda: cb.EarlyStopping("accuracy", restore_best_weights=True),
             {**FIT, "may_change": ["on_train_epoch_end", "on_train_end"]},
         ),
+        (lambda: cb.EarlyStopping(start_from_epoch=1, check_finite=True, verbose=True), FIT),
     ],
     "FlopsUtilizationCollector": [(lambda: cb.FlopsUtilizationCollector(2, 10**9), {})],
-    "History": [(cb.History, {"keeps": ["history"]})],
-    "CSVLogger": [(lambda: cb.CSVLogger("run.csv"), {})],
+    "History": [(cb.History, {"keeps": ["history", "learning_rate"]})],
+    "CSVLogger": [
+        (lambda: cb.CSVLogger("run.csv"), {}),
+        (lambda: cb.CSVLogger("run.csv", 1, ";"), {}),
+    ],
     "ProgressBar": [(cb.ProgressBar, {})],
     "LambdaCallback": [
         (lambda: train.LambdaCallback(on_train_epoch_end=lambda _: print("done")), {})
@@ -115,6 +124,10 @@ OURS: dict[str, list[Case]] = {
     "ReduceLROnPlateau": [(lambda: cb.ReduceLROnPlateau(patience=1), FIT)],
     "SummaryCollector": [(lambda: cb.SummaryCollector("summary"), {})],
     "TerminateOnNaN": [(cb.TerminateOnNaN, {})],
+    "TimeLimit": [
+        (lambda: cb.TimeLimit(3600), {}),
+        (lambda: cb.TimeLimit(1e-9), {}),  # every run is stopped after its first step
+    ],
     "TimeMonitor": [(cb.TimeMonitor, {})],
     "WeightAveraging": [
         (lambda: cb.WeightAveraging(0.5), SWAPS),

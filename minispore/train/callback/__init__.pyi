@@ -20,5 +20,6 @@ from minispore.train.callback._reduce_lr_on_plateau import *
 from minispore.train.callback._summary_collector import *
 from minispore.train.callback._summary_landscape import *
 from minispore.train.callback._terminate_on_nan import *
+from minispore.train.callback._time_limit import *
 from minispore.train.callback._time_monitor import *
 from minispore.train.callback._weight_averaging import *

@@ -1,6 +1,7 @@
 """BestCheckpoint: save the network after the epochs with the best monitored values."""
 
 import os
+import re
 from collections.abc import Mapping
 from operator import itemgetter
 
@@ -11,12 +12,18 @@ from minispore.train.callback._checkpoint import (
     make_folder,
     next_run_suffix,
 )
+from minispore.train.callback._weight_averaging import evaluated_weights
 from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.checkpoint.saving import save_checkpoint
-from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
+from minispore.train.protocol.callback import (
+    Callback,
+    InternalCallbackParam,
+    RunContext,
+    step_in_epoch,
+)
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
-from minispore.utils.checks import caller, check_int, check_one_of
+from minispore.utils.checks import caller, check_bool, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["BestCheckpoint"]
@@ -27,10 +34,11 @@ class BestCheckpoint(Callback, StatefulMixin):
 
     At the end of an epoch with an evaluation, the network and the state of its optimizer are saved
     if the value is among the `top_k` best so far. Of equal values the earlier one ranks higher; NaN
-    is never saved, nor are weights that are not finite. The files are named
-    `prefix-epoch_step.ckpt`; as in ModelCheckpoint, a suffix of the prefix keeps files of earlier
-    runs from being overwritten. A file is written completely before a worse one is removed. Only
-    files that this callback wrote are removed, and only if no other callback retains them.
+    is never saved, nor are weights that are not finite. The weights are those that were evaluated:
+    with `WeightAveraging`, the averages. The files are named `prefix-epoch_step.ckpt`; as in
+    ModelCheckpoint, a suffix of the prefix keeps files of earlier runs from being overwritten. A
+    file is written completely before a worse one is removed. Only files that this callback wrote
+    are removed, and only if no other callback retains them.
 
     MindSpore has no such callback.
 
@@ -43,6 +51,8 @@ class BestCheckpoint(Callback, StatefulMixin):
         prefix: The beginning of the file names.
         directory: The folder, created if it does not exist; by default the current one.
         format: "ckpt" or "safetensors".
+        value_in_name: Whether the file names contain the value: `best-3_10-accuracy=0.9375.ckpt`.
+        save_last: Whether to save also at the end of each epoch, in the file `prefix-last.ckpt`.
 
     Raises:
         TypeError: An argument has the wrong type.
@@ -80,8 +90,14 @@ class BestCheckpoint(Callback, StatefulMixin):
         prefix: str = "best",
         directory: str | os.PathLike[str] | None = None,
         format: str = "ckpt",
+        value_in_name: bool = False,
+        save_last: bool = False,
     ) -> None:
         super().__init__()
+        check_bool(value_in_name, "value_in_name")
+        check_bool(save_last, "save_last")
+        self._value_in_name = value_in_name
+        self._save_last = save_last
         self._monitored = MonitoredMetric(monitor, mode)
         self._top_k = check_int(top_k, "top_k", low=1)
         check_one_of(format, ("ckpt", "safetensors"), "format")
@@ -112,13 +128,13 @@ class BestCheckpoint(Callback, StatefulMixin):
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Save if the epoch is among the best, then remove the file that no longer is."""
         value = self._monitored.value(run_context)
-        if value is None or value != value:  # noqa: PLR0124 (NaN)
+        is_best = value is not None and self._is_best(value)
+        if not (is_best or self._save_last) or not can_replace(run_context.original_args()):
             return
-        better = self._monitored.is_improvement
-        if (
-            len(self._values) < self._top_k or better(value, [*self._values.values()][-1])
-        ) and can_replace(run_context.original_args()):
-            path = self._save(run_context)
+        if self._save_last:
+            self._save(run_context, "last")
+        if value is not None and is_best:
+            path = self._save(run_context, self._name(run_context.original_args(), value))
             self._values.pop(path, None)
             ranked = sorted(
                 [*self._values.items(), (path, value)],
@@ -159,11 +175,23 @@ class BestCheckpoint(Callback, StatefulMixin):
                 f"them: {', '.join(missing)}."
             )
 
-    def _save(self, run_context: RunContext) -> str:
+    def _is_best(self, value: float) -> bool:
+        if value != value:  # noqa: PLR0124 (NaN)
+            return False
+        better = self._monitored.is_improvement
+        return len(self._values) < self._top_k or better(value, [*self._values.values()][-1])
+
+    def _name(self, params: InternalCallbackParam, value: float) -> str:
+        """Return what comes after the prefix in the name of a file."""
+        name = f"{params.cur_epoch_num}_{step_in_epoch(params)}"
+        # The name of a metric may be any text.
+        metric = re.sub(r"[^\w.-]", "_", self._monitored.name)
+        return f"{name}-{metric}={value:.6g}" if self._value_in_name else name
+
+    def _save(self, run_context: RunContext, name: str) -> str:
         params = run_context.original_args()
-        step = step_in_epoch(params)
-        name = f"{self._prefix}-{params.cur_epoch_num}_{step}.{self._format}"
-        path = os.path.join(self._directory, name)
+        path = os.path.join(self._directory, f"{self._prefix}-{name}.{self._format}")
         os.makedirs(self._directory, exist_ok=True)
-        save_checkpoint(params.train_network, path, format=self._format)
+        with evaluated_weights(run_context):
+            save_checkpoint(params.train_network, path, format=self._format)
         return path

@@ -1,4 +1,4 @@
-"""CSVLogger: write the loss and the metrics of a run to a CSV file."""
+"""CSVLogger: write the loss, the metrics and the learning rate of a run to a CSV file."""
 
 import csv
 import os
@@ -7,11 +7,12 @@ from io import StringIO
 from typing import Final
 
 from minispore.train.protocol.callback import Callback, RunContext, step_in_epoch
+from minispore.train.protocol.learning_rate import learning_rates
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.atomic import append_line, atomic_write
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import check_int, check_type, value_error
 
 __all__ = ["CSVLogger"]
 
@@ -19,11 +20,13 @@ _COLUMNS: Final = ("epoch", "step", "net_output")
 
 
 class CSVLogger(Callback, StatefulMixin):
-    """Write the loss and the metrics of a run to a CSV file, one row for each epoch.
+    """Write the loss, the metrics and the learning rate of a run to a CSV file, in rows of epochs.
 
     The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row
-    before, and the metrics of the validation of `Model.fit`; a cell is empty where there was no
-    validation. A metric named `epoch` has the column `eval_epoch`.
+    before, `learning_rate`, which is that of the row's step, and the metrics of the validation of
+    `Model.fit`; a cell is empty where there was no validation. A metric named `epoch` has the
+    column `eval_epoch`. If groups of parameters have learning rates of their own, the columns are
+    `learning_rate_0`, `learning_rate_1` and so on; without an optimizer there is none.
 
     A new run replaces the file, and a resumed run continues the table. Rows are appended: a killed
     process leaves at most an incomplete last line, which a resumed run removes.
@@ -31,13 +34,15 @@ class CSVLogger(Callback, StatefulMixin):
     Args:
         filename: The file.
         every: Write a row after so many steps of an epoch as well; None for epochs only.
+        separator: The character between two columns.
 
     Attributes:
         rows: The rows, as dictionaries of the columns.
 
     Raises:
-        TypeError: `filename` is not a path, or `every` not an int.
-        ValueError: `every` is below 1.
+        TypeError: `filename` is not a path, `every` not an int, or `separator` not a str.
+        ValueError: `every` is below 1, or `separator` is not a single character, or a quotation
+            mark or the end of a line.
         OSError: In training, the file cannot be written.
 
     Examples:
@@ -53,11 +58,11 @@ class CSVLogger(Callback, StatefulMixin):
         ...     data = [(x, x[:, :1])] * 3
         ...     model.fit(2, data, data, valid_frequency=2, callbacks=CSVLogger(table, every=2))
         ...     print(table.read_text("utf-8"))
-        epoch,step,net_output,mse
-        1,2,0.0,
-        1,3,0.0,
-        2,5,0.0,
-        2,6,0.0,0.0
+        epoch,step,net_output,learning_rate,mse
+        1,2,0.0,0.1,
+        1,3,0.0,0.1,
+        2,5,0.0,0.1,
+        2,6,0.0,0.1,0.0
         <BLANKLINE>
     """
 
@@ -65,12 +70,24 @@ class CSVLogger(Callback, StatefulMixin):
     _table = StateField(str)
     _total_loss = StateField(float)
     _steps = StateField(int)
+    _rates = StateField(dict[str, float])  # of the last step
 
-    def __init__(self, filename: str | os.PathLike[str], every: int | None = None) -> None:
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        every: int | None = None,
+        separator: str = ",",
+    ) -> None:
         super().__init__()
         check_type(filename, (str, os.PathLike), "filename")
         if every is not None:
             check_int(every, "every", low=1)
+        check_type(separator, str, "separator")
+        if len(separator) != 1 or not (separator.isprintable() or separator == "\t"):
+            raise value_error(separator, "separator", "be a printable character or a tab")
+        if separator == '"':
+            raise value_error(separator, "separator", "not be the quotation mark")
+        self._separator = separator
         self._filename = filename
         self._every = every
         self.rows: list[dict[str, object]] = []
@@ -79,10 +96,14 @@ class CSVLogger(Callback, StatefulMixin):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Start a table, unless the run is resumed."""
-        self.rows, self._columns = [], list(_COLUMNS)
+        self.rows, self._columns = [], [*_COLUMNS, *learning_rates(run_context)]
         self.reset_state()
         if run_context.get_resume_requested() is None:
             self._write()
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Note the learning rate of the step."""
+        self._rates = learning_rates(run_context)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Add the loss to the mean of the next row, and the row if it is due."""
@@ -104,7 +125,7 @@ class CSVLogger(Callback, StatefulMixin):
 
     def state_dict(self) -> dict[str, object]:
         """Return the rows as text, and the sum and the number of the losses since the last one."""
-        self._table = self._lines(self.rows, header=True)
+        self._table = self._lines(self.rows, ",", header=True)
         return super().state_dict()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -124,7 +145,7 @@ class CSVLogger(Callback, StatefulMixin):
         row: dict[str, object] = {"epoch": params.cur_epoch_num, "step": params.cur_step_num}
         if self._steps:
             row["net_output"] = float(f"{self._total_loss / self._steps:.6g}")
-        row |= distinct_names(metrics, _COLUMNS)
+        row |= self._rates | distinct_names(metrics, [*_COLUMNS, *self._rates])
         self.rows.append(row)
         self._total_loss, self._steps = 0.0, 0
         new = [name for name in row if name not in self._columns]
@@ -132,13 +153,15 @@ class CSVLogger(Callback, StatefulMixin):
         if new or _size(self._filename) != self._size:  # something else has changed the file
             self._write()
         else:
-            line = self._lines([row]).encode()
+            line = self._lines([row], self._separator).encode()
             append_line(self._filename, line)
             self._size += len(line)
 
-    def _lines(self, rows: Iterable[dict[str, object]], *, header: bool = False) -> str:
+    def _lines(
+        self, rows: Iterable[dict[str, object]], separator: str, *, header: bool = False
+    ) -> str:
         text = StringIO(newline="")
-        table = csv.DictWriter(text, self._columns, lineterminator="\n")
+        table = csv.DictWriter(text, self._columns, delimiter=separator, lineterminator="\n")
         if header:
             table.writeheader()
         table.writerows(rows)
@@ -146,7 +169,7 @@ class CSVLogger(Callback, StatefulMixin):
 
     def _write(self) -> None:
         """Replace the file atomically."""
-        content = self._lines(self.rows, header=True).encode()
+        content = self._lines(self.rows, self._separator, header=True).encode()
         with atomic_write(self._filename) as file:
             file.write(content)
         self._size = len(content)

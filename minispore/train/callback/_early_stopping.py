@@ -1,5 +1,7 @@
 """EarlyStopping: stop training when a monitored metric no longer improves."""
 
+from math import isfinite
+
 from minispore.common import Parameter, Tensor
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.monitor import MonitoredMetric
@@ -21,7 +23,8 @@ class EarlyStopping(Callback, StatefulMixin):
         min_delta: The minimum change of the value that counts as an improvement.
         patience: The number of consecutive epochs without improvement after which training stops;
             0 has the same effect as 1.
-        verbose: Whether to print a line when training stops and when weights are restored.
+        verbose: Whether to print a line when training stops, when the value is not finite, and
+            when weights are restored.
         mode: Whether "min" or "max" is better; "auto" decides by the name, and
             warns of one that it does not know.
         baseline: If given, only improvements that are also better than this reset the waiting.
@@ -29,16 +32,20 @@ class EarlyStopping(Callback, StatefulMixin):
             ends, for whatever reason. There must be no other callback that sets the weights then,
             such as WeightAveraging. The state of the optimizer is not restored. The weights are
             part of the callback's state, and so of each file to resume from.
+        start_from_epoch: The number of epochs that are not counted, nor compared with later ones.
+        check_finite: Whether to stop at once if the value is NaN or infinite. Otherwise NaN is a
+            value without improvement.
 
     Attributes:
         best: The best value so far.
         wait: The number of epochs since the last improvement.
         stopped_epoch: The epoch after which training was stopped, 0 if it was not.
+        stopping_reason: Why it was stopped, "" if it was not.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `mode` is unknown or `patience` negative; in training, if the run does not
-            measure `monitor` or its value is not a single number.
+        ValueError: `mode` is unknown, or `patience` or `start_from_epoch` negative; in training, if
+            the run does not measure `monitor` or its value is not a single number.
 
     Examples:
         >>> stopping = EarlyStopping("accuracy", patience=2, verbose=True)
@@ -49,8 +56,8 @@ class EarlyStopping(Callback, StatefulMixin):
         ...     stopping.on_train_epoch_end(run)
         >>> stopping.on_train_end(run)
         Epoch 00004: early stopping
-        >>> run.get_stop_requested(), stopping.best
-        (True, 0.75)
+        >>> run.get_stop_requested(), stopping.stopping_reason
+        (True, "'accuracy' was not better than 0.75 for 2 epochs")
 
     Source: MindSpore's `mindspore.train.EarlyStopping`.
     """
@@ -58,6 +65,7 @@ class EarlyStopping(Callback, StatefulMixin):
     best: StateField[float] = StateField(float)
     wait: StateField[int] = StateField(int)
     stopped_epoch: StateField[int] = StateField(int)
+    stopping_reason: StateField[str] = StateField(str)
     _best_weights = StateField(dict[str, Tensor])
 
     def __init__(
@@ -69,6 +77,8 @@ class EarlyStopping(Callback, StatefulMixin):
         mode: str = "auto",
         baseline: float | None = None,
         restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+        check_finite: bool = False,
     ) -> None:
         super().__init__()
         self._monitored = MonitoredMetric(monitor, mode, min_delta)
@@ -82,6 +92,8 @@ class EarlyStopping(Callback, StatefulMixin):
         )
         self.restore_best_weights = restore_best_weights
         self.sets_final_weights: bool = restore_best_weights
+        self.start_from_epoch: int = check_int(start_from_epoch, "start_from_epoch", low=0)
+        self.check_finite = check_finite
         self.reset_state()
 
     def reset_state(self) -> None:
@@ -97,7 +109,13 @@ class EarlyStopping(Callback, StatefulMixin):
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Compare the value of the epoch with the best one; stop when patience is exhausted."""
         value = self._monitored.value(run_context)
-        if value is None:
+        epoch = run_context.original_args().cur_epoch_num
+        if value is None or epoch <= self.start_from_epoch:
+            return
+        if self.check_finite and not isfinite(value):
+            if self.verbose and run_context.is_chief:
+                print(f"Epoch {epoch:05d}: {self.monitor!r} is {value}", flush=True)
+            self._stop(run_context, f"{self.monitor!r} is {value}")
             return
         self.wait += 1
         if self._monitored.is_improvement(value, self.best):
@@ -107,9 +125,10 @@ class EarlyStopping(Callback, StatefulMixin):
             if self.baseline is None or self._monitored.is_improvement(value, self.baseline):
                 self.wait = 0
         if self.wait >= max(1, self.patience):
-            self.stopped_epoch = run_context.original_args().cur_epoch_num
-            run_context.request_stop(finished=True)
-            self._restore(run_context)
+            epochs = "1 epoch" if self.wait == 1 else f"{self.wait} epochs"
+            self._stop(
+                run_context, f"{self.monitor!r} was not better than {self._bound()} for {epochs}"
+            )
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Print the epoch of the stop; restore the weights if training ended otherwise."""
@@ -118,6 +137,19 @@ class EarlyStopping(Callback, StatefulMixin):
                 print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
         else:
             self._restore(run_context)
+
+    def _stop(self, run_context: RunContext, reason: str) -> None:
+        self.stopped_epoch = run_context.original_args().cur_epoch_num
+        self.stopping_reason = reason
+        run_context.request_stop(finished=True)
+        self._restore(run_context)
+
+    def _bound(self) -> str:
+        """Return the value that would have to be improved upon, as a text."""
+        baseline = self.baseline
+        if baseline is None or self._monitored.is_improvement(self.best, baseline):
+            return f"{self.best:g}"
+        return f"the baseline {baseline:g}"
 
     def _restore(self, run_context: RunContext) -> None:
         if not self._best_weights:

@@ -1,9 +1,10 @@
-"""History: the output and the metrics of each epoch."""
+"""History: the output, the metrics and the learning rate of each epoch."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
+from minispore.train.protocol.learning_rate import learning_rates
 from minispore.train.protocol.monitor import distinct_names
 from minispore.train.protocol.outputs import as_array, first_output, shortest_float
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
@@ -26,6 +27,9 @@ class History(Callback, StatefulMixin):
         epoch: ``{"epoch": [1, 2, …]}``, the epochs of the latest run; None before the first run.
         history: ``{"net_output": […], metric: […]}`` of all runs; a metric that is named
             "net_output" is "eval_net_output".
+        learning_rate: ``{"learning_rate": […]}``, with the rate of the last step of each epoch of
+            all runs; "learning_rate_0", "learning_rate_1" and so on if groups of parameters have
+            their own; ``{}`` without an optimizer.
 
     Examples:
         >>> history = History()
@@ -43,6 +47,8 @@ class History(Callback, StatefulMixin):
     _epochs = StateField(list[int], key="epoch")
     # Any: a metric returns a number, an array, or what its author wants.
     history: StateField[dict[str, list[Any]]] = StateField(dict[str, list[Any]])
+    learning_rate: StateField[dict[str, list[float]]] = StateField(dict[str, list[float]])
+    _rates = StateField(dict[str, float])  # of the last step
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,14 +69,21 @@ class History(Callback, StatefulMixin):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Start a new list of epochs."""
         self.epoch = {"epoch": []}
+        self._rates = {}
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Note the learning rate of the step."""
+        self._rates = learning_rates(run_context)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Store the output and the metrics of the epoch."""
+        """Store the output, the metrics and the learning rate of the epoch."""
         params = run_context.original_args()
         self._add_output(params)
         results = params.metrics if "metrics" in params else {}
         for name, value in distinct_names(results, ["net_output"]).items():
             self.history.setdefault(name, []).append(value)
+        for name, rate in self._rates.items():
+            self.learning_rate.setdefault(name, []).append(rate)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """Start a new list of epochs in `Model.eval`."""
@@ -86,7 +99,8 @@ class History(Callback, StatefulMixin):
         """Return copies of all lists."""
         self._epochs = self.epoch["epoch"] if self.epoch else []
         history = {name: list(values) for name, values in self.history.items()}
-        return super().state_dict() | {"history": history}
+        rates = {name: [*numbers] for name, numbers in self.learning_rate.items()}
+        return super().state_dict() | {"history": history, "learning_rate": rates}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned.

@@ -14,6 +14,7 @@ from minispore.nn import Cell, Optimizer
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._summary_landscape import LandscapeSaver, read_landscape_options
 from minispore.train.protocol.callback import Callback, InternalCallbackParam, RunContext
+from minispore.train.protocol.learning_rate import learning_rates
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.train.summary.graph import parts_of
 from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom
@@ -90,7 +91,8 @@ class SummaryCollector(Callback, StatefulMixin):
 
     The following is written in the first step and in every `collect_freq`-th:
 
-    * ``loss/auto``, the loss;
+    * ``loss/auto``, the loss, and ``learning_rate/auto``, the learning rate of the step;
+      ``learning_rate_0/auto`` and so on if groups of parameters have their own;
     * ``<name>/auto``, a histogram of each of the first five parameters that are trainable when an
       epoch begins; parameters with more than 3,904 elements are sampled;
     * ``input_data/auto``, the first 8 images, if the first column of the batch contains images;
@@ -107,7 +109,7 @@ class SummaryCollector(Callback, StatefulMixin):
         num_process: Accepted for compatibility; no processes are started.
         collect_specified_data: Which data to collect, by key:
 
-            * ``"collect_metric"``: the loss and the results of evaluations;
+            * ``"collect_metric"``: the loss, the learning rate and the results of evaluations;
             * ``"collect_graph"``: the graph of the network;
             * ``"collect_train_lineage"`` and ``"collect_eval_lineage"``: for MindInsight, the
               settings of the training and the results of `Model.eval`;
@@ -193,6 +195,7 @@ class SummaryCollector(Callback, StatefulMixin):
         self._export_options = export_options
         self._record: SummaryRecord | None = None
         self._untraced = False  # whether the graph is not recorded yet
+        self._rates: dict[str, float] = {}  # the learning rates of the step, if it is written
         # Determined once per epoch: iterating over all cells takes longer than the histograms.
         self._parameters: list[Parameter] | None = None
 
@@ -258,7 +261,9 @@ class SummaryCollector(Callback, StatefulMixin):
             self._untraced = False
             parts = parts_of(params.network, params.loss_fn)
             self._open().trace(params.train_network, parts)
-        self._open().subscribe(self._kinds(params.cur_step_num))
+        kinds = self._kinds(params.cur_step_num)
+        self._open().subscribe(kinds)
+        self._rates = learning_rates(run_context) if kinds else {}
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Write the values of the step if it is due."""
@@ -292,7 +297,10 @@ class SummaryCollector(Callback, StatefulMixin):
         params = run_context.original_args()
         if "collect_train_lineage" in self._collected:
             record = self._open()
-            record.add_value("train_lineage", "train", _train_lineage(params))
+            # A list of rates has none for the step after its last one.
+            rates = learning_rates(run_context) or self._rates
+            rate = next(iter(rates.values()), 0.0)
+            record.add_value("train_lineage", "train", _train_lineage(params, rate))
             record.record(params.cur_step_num)
         if self._landscape is not None:
             self._landscape.end(params)
@@ -340,6 +348,8 @@ class SummaryCollector(Callback, StatefulMixin):
             loss = _loss(params.net_outputs)
             if loss is not None:
                 record.add_value_unchecked("scalar", "loss/auto", _scalar(loss))
+            for name, rate in self._rates.items():
+                record.add_value_unchecked("scalar", f"{name}/auto", _scalar(rate))
         if self._parameters is None:
             self._parameters = self._histogram_parameters(params.network)
         for parameter in self._parameters:
@@ -388,7 +398,7 @@ def _loss(outputs: object) -> float | None:
     return float(outputs) if isinstance(outputs, int | float) else None
 
 
-def _train_lineage(params: InternalCallbackParam) -> TrainLineage:
+def _train_lineage(params: InternalCallbackParam, learning_rate: float) -> TrainLineage:
     optimizer = params.optimizer or _optimizer_in(params.train_network)
     path, size = _checkpoint(params)
     batch_size = _batch_size(params.train_dataset)
@@ -396,7 +406,7 @@ def _train_lineage(params: InternalCallbackParam) -> TrainLineage:
         network=type(params.network).__name__,
         loss_function=_name_of(params.loss_fn),
         optimizer="" if optimizer is None else type(optimizer).__name__,
-        learning_rate=0.0 if optimizer is None else _learning_rate(optimizer),
+        learning_rate=learning_rate,
         loss=_loss(params.get("net_outputs")) or 0.0,
         epoch=params.epoch_num,
         batch_size=batch_size,
@@ -408,11 +418,6 @@ def _train_lineage(params: InternalCallbackParam) -> TrainLineage:
 
 def _optimizer_in(network: Cell) -> Optimizer | None:
     return next((c for _, c in network.cells_and_names() if isinstance(c, Optimizer)), None)
-
-
-def _learning_rate(optimizer: Optimizer) -> float:
-    rate = optimizer.get_lr()
-    return (rate[0] if isinstance(rate, tuple) else rate).item()
 
 
 def _checkpoint(params: InternalCallbackParam) -> tuple[str, int]:

@@ -1,7 +1,11 @@
 """WeightAveraging: evaluate, and end the training, with averages of the weights."""
 
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+
 from minispore.common import Parameter, Tensor
 from minispore.common import dtype as mstype
+from minispore.engine.dtypes import FLOAT
 from minispore.train.protocol.callback import Callback, RunContext
 from minispore.train.protocol.state_fields import StateField, StatefulMixin
 from minispore.utils.checks import caller, check_int, check_number
@@ -13,11 +17,15 @@ __all__ = ["WeightAveraging"]
 class WeightAveraging(Callback, StatefulMixin):
     """Evaluate with averages of the weights, and leave them in the network when training ends.
 
-    The averages are those of the trainable parameters over the steps of a run. The training itself
-    does not change: `Model.fit` evaluates with the averages, then continues with the weights, which
-    are what other callbacks save. After an exception the network has its weights. It cannot be used
-    with another callback that sets the weights at the end, such as EarlyStopping with
-    `restore_best_weights`.
+    The averages are those of the network's parameters over the steps of a run, also of those that
+    are not trained: the moving mean and variance of a batch normalization are averaged like the
+    weights, so that they belong to them. The training itself does not change: `Model.fit` evaluates
+    with the averages, then continues with the weights.
+
+    `BestCheckpoint` saves the averages, which are what was evaluated; other callbacks that save
+    during the training save the weights, from which it can be resumed. After an exception the
+    network has its weights. It cannot be used with another callback that sets the weights at the
+    end, such as EarlyStopping with `restore_best_weights`.
 
     Args:
         decay: The decay of an exponential moving average (EMA): the weight of the average in an
@@ -90,7 +98,9 @@ class WeightAveraging(Callback, StatefulMixin):
             return
         self._updates += 1
         share = 1 / self._updates if self._decay is None else 1 - self._decay
-        for parameter in params.network.trainable_params():
+        for parameter in params.network.get_parameters():
+            if parameter.dtype.category != FLOAT:
+                continue
             # In float16, most updates of an average would be rounded to nothing.
             small = parameter.dtype == mstype.float16
             value = parameter.astype(mstype.float32) if small else parameter.copy()
@@ -99,11 +109,8 @@ class WeightAveraging(Callback, StatefulMixin):
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """Set the averages, in an evaluation of `Model.fit`."""
-        params = run_context.original_args()
-        if "cur_epoch_num" in params:
-            parameters = self._averaged(run_context)
-            self._weights = [(parameter, parameter.copy()) for parameter in parameters]
-            self._set_averages(parameters)
+        if "cur_epoch_num" in run_context.original_args():
+            self._replace(run_context)
 
     def on_eval_epoch_end(self, run_context: RunContext) -> None:
         """Restore the weights, before other callbacks receive the results."""
@@ -111,17 +118,53 @@ class WeightAveraging(Callback, StatefulMixin):
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Set the averages."""
-        self._set_averages(self._averaged(run_context))
+        self._replace(run_context)
+        self._weights = []
 
-    def _averaged(self, run_context: RunContext) -> list[Parameter]:
-        parameters = run_context.original_args().network.trainable_params()
-        return [parameter for parameter in parameters if parameter.name in self._averages]
+    @contextmanager
+    def averages_set(self, run_context: RunContext) -> Generator[None, None, None]:
+        """Set the averages in a `with` block, and then the weights again."""
+        self._replace(run_context)
+        try:
+            yield
+        finally:
+            self._restore()
 
-    def _set_averages(self, parameters: list[Parameter]) -> None:
-        for parameter in parameters:
-            parameter.set_data(self._averages[parameter.name].astype(parameter.dtype))
+    def _replace(self, run_context: RunContext) -> None:
+        """Set the averages, and note the weights."""
+        for parameter in run_context.original_args().network.get_parameters():
+            average = self._averages.get(parameter.name)
+            if average is not None:
+                self._weights.append((parameter, parameter.copy()))
+                parameter.set_data(average.astype(parameter.dtype))
 
     def _restore(self) -> None:
         for parameter, value in self._weights:
             parameter.set_data(value)
         self._weights = []
+
+
+@contextmanager
+def evaluated_weights(run_context: RunContext) -> Generator[None, None, None]:
+    """Set the weights with which the run evaluates in a `with` block: averages if there are some.
+
+    Args:
+        run_context: The run context.
+
+    Examples:
+        >>> from minispore import nn
+        >>> net, averaging = nn.Dense(1, 1, "zeros", has_bias=False), WeightAveraging(decay=None)
+        >>> run = RunContext({"network": net, "cur_step_num": 1, "list_callback": [averaging]})
+        >>> for weight in (0.0, 1.0):
+        ...     _ = net.weight.set_data(Tensor([[weight]]))
+        ...     averaging.on_train_step_end(run)
+        >>> with evaluated_weights(run):
+        ...     print(net.weight.item())
+        0.5
+        >>> net.weight.item()
+        1.0
+    """
+    callbacks = run_context.original_args().get("list_callback", ())
+    averaging = next((item for item in callbacks if isinstance(item, WeightAveraging)), None)
+    with nullcontext() if averaging is None else averaging.averages_set(run_context):
+        yield

@@ -26,6 +26,7 @@ from minispore.train.protocol.dataset import SupportsState as SupportsState
 from minispore.train.protocol.dataset import check_dataset as check_dataset
 from minispore.train.protocol.learning_rate import as_float32 as as_float32
 from minispore.train.protocol.learning_rate import learning_rate_of as learning_rate_of
+from minispore.train.protocol.learning_rate import learning_rates as learning_rates
 from minispore.train.protocol.monitor import MonitoredMetric as MonitoredMetric
 from minispore.train.protocol.outputs import PendingDeviceValues as PendingDeviceValues
 from minispore.train.protocol.outputs import as_array as as_array

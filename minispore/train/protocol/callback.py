@@ -240,13 +240,13 @@ class RunContext:
         Requests are handled after `on_train_begin`; later ones have no effect.
 
         Args:
-            path: The file.
+            path: The file, or a folder for the newest one in it.
         """
         if self._resume_from is None:
             self._resume_from = os.fspath(path)
 
     def get_resume_requested(self) -> str | None:
-        """Return the file to resume from; None if the run starts from the beginning."""
+        """Return what to resume from, as requested; None if the run starts from the beginning."""
         return self._resume_from
 
     def register_gradient_hook(self, hook: GradientHook) -> None:

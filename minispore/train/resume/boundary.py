@@ -4,6 +4,7 @@ The training state consists of the parameters, the dataset's position, the rando
 states of the callbacks at a boundary.
 """
 
+import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
@@ -14,6 +15,7 @@ from minispore.train.protocol.dataset import EpochIterator, SupportsState
 from minispore.train.protocol.training_state import TrainingState, encode
 from minispore.train.resume.compatibility import check_compatible, class_names, restore_callbacks
 from minispore.train.resume.fingerprint import fingerprint
+from minispore.train.resume.newest_checkpoint import read_newest_checkpoint
 from minispore.train.resume.training_checkpoint import (
     TrainingCheckpoint,
     TrainingValues,
@@ -86,7 +88,8 @@ class ResumableBoundary:
     def _read_checkpoint(self) -> None:
         path = self._context.get_resume_requested()
         if path is not None and self._checkpoint is None:
-            self._checkpoint = read_training_checkpoint(path)
+            read = read_newest_checkpoint if os.path.isdir(path) else read_training_checkpoint
+            self._checkpoint = read(path)
             self._values, self._matched = check_compatible(
                 self._checkpoint, self._context, self._callbacks, self._fingerprint
             )

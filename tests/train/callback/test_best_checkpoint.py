@@ -95,6 +95,56 @@ def test_best_files_of_all_runs_are_kept(
         best.__exit__(None, None, None)
 
 
+VALUES = st.sampled_from([0.0, 0.125, 1 / 3, 1e-7, 12345678.0, -2.5, np.inf, np.nan, None])
+
+
+@given(
+    st.lists(VALUES, max_size=5),
+    st.sampled_from([1, 9]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([("value", "value"), ("Top-1 / 5", "Top-1___5"), ("ä.b", "ä.b")]),
+    st.sampled_from(["ckpt", "safetensors"]),
+)
+@example([0.5, 1 / 3, 2 / 3], 9, True, True, ("value", "value"), "ckpt")
+def test_names_have_the_value_and_the_last_epoch_is_saved(
+    sequence: list[float | None],
+    top_k: int,
+    in_name: bool,
+    last: bool,
+    metric: tuple[str, str],
+    ending: str,
+) -> None:
+    with TemporaryDirectory() as name:
+        folder, context = Path(name), run_context()
+        best = train.BestCheckpoint(
+            metric[0], "max", top_k, "m", folder, ending, value_in_name=in_name, save_last=last
+        )
+        best.on_train_begin(context)
+        numbers: dict[int, float] = {}
+        for number, value in enumerate(sequence, start=1):
+            epoch(best, context, number, value, metric[0])
+            if value is not None and not np.isnan(value):
+                numbers[number] = value
+            kept = sorted(numbers, key=lambda n: -numbers[n])[:top_k]
+            expected = [
+                f"m-{n}_1" + f"-{metric[1]}={numbers[n]:.6g}" * in_name + f".{ending}" for n in kept
+            ]
+            assert [Path(path).name for path in best.files] == expected
+            assert names(folder) == sorted([*expected, *[f"m-last.{ending}"] * last])
+            if last:
+                loaded = train.load_checkpoint(folder / f"m-last.{ending}", format=ending)
+                assert loaded["weight"].asnumpy().item() == number  # type: ignore[union-attr]
+        other = train.BestCheckpoint(metric[0], "max", 1, "m", folder, ending)
+        other.on_train_begin(context)
+        epoch(other, context, 1, 0.5, metric[0])
+        # The files of an earlier run, also that of its last epoch, have another prefix.
+        prefix = "m_1" if numbers or (last and sequence) else "m"
+        assert [Path(path).name for path in other.files] == [f"{prefix}-1_1.{ending}"]
+        for callback in (best, other):
+            callback.__exit__(None, None, None)
+
+
 @given(st.sets(st.integers(1, 3)))
 def test_removed_files_are_left_out_with_a_warning(removed: set[int]) -> None:
     with TemporaryDirectory() as folder:

@@ -1,16 +1,18 @@
 """CSVLogger: the rows of runs that are stopped and resumed."""
 
+import csv
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import train
 from minispore.train.metrics import Loss
 from tests.helpers.callback_driver import stopping_at
-from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows, make
 
 EVERY = 5
 
@@ -116,3 +118,34 @@ def test_table_of_each_run_has_means_and_all_metrics(tmp_path: Path) -> None:
     context.request_resume("net.ckpt")
     logger.on_train_begin(context)
     assert path.read_text("utf-8") == written  # until the state is restored
+
+
+SEPARATORS = st.sampled_from([",", ";", "\t", "|", " ", "1", ".", "'", "ä"])
+
+
+@given(SEPARATORS, SEPARATORS, st.integers(1, 2))
+@example(";", ",", 1)
+def test_columns_are_separated_as_asked(separator: str, other: str, epochs: int) -> None:
+    """A resumed run may separate them otherwise: the state does not depend on it."""
+    with TemporaryDirectory() as folder:
+        path, model = Path(folder, "run.csv"), make({"loss"})
+        model._metrics['a, b; "c"\t|'] = Loss()
+        table = train.CSVLogger(path, 1, separator)
+        model.fit(epochs, Rows(8), Rows(8), callbacks=table)
+        resumed = train.CSVLogger(path, 1, other)
+        for written, by in ((table, separator), (resumed, other)):
+            if written is resumed:
+                resumed.load_state_dict(table.state_dict())
+                assert resumed.rows == table.rows
+            with path.open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file, delimiter=by))
+            assert len(rows) == 2 * epochs
+            assert [{n: cell for n, cell in row.items() if cell} for row in rows] == [
+                {name: str(value) for name, value in row.items()} for row in written.rows
+            ]
+
+
+@pytest.mark.parametrize("separator", ["", ",,", '"', "\n", "\r", "\0", "\ud800"])
+def test_separator_that_no_table_can_have_is_refused(separator: str) -> None:
+    with pytest.raises(ValueError, match="For 'CSVLogger', the argument 'separator' must"):
+        train.CSVLogger("run.csv", separator=separator)

@@ -65,7 +65,8 @@ def test_history_extends_over_runs(
     """The state is a copy, and restores an equal history."""
     history = train.History()
     assert train.History().epoch is None
-    assert history.state_dict() == {"epoch": [], "history": {}}
+    assert history.state_dict() == {"epoch": [], "history": {}, "learning_rate": {}, "rates": {}}
+    rates: list[float] = []
     outputs: list[object] = []
     results: list[object] = []
     number = first - 1
@@ -80,20 +81,33 @@ def test_history_extends_over_runs(
             if result is not None:
                 params["metrics"] = {"accuracy": result}
                 results.append(result)
+            rates.append(1 / number)
+            params["optimizer"] = nn.SGD(nn.Dense(1, 1).trainable_params(), 1 / number)
+            history.on_train_step_begin(train.RunContext(params))
             history.on_train_epoch_end(train.RunContext(params))
+        learning_rates = {"learning_rate": pytest.approx(rates)} if rates else {}
         expected: dict[str, list[object]] = {"net_output": outputs} if outputs else {}
         expected |= {"accuracy": results} if results else {}
         assert (history.epoch, history.history) == ({"epoch": epochs}, expected)
+        assert history.learning_rate == learning_rates
         state, restored = history.state_dict(), train.History()
-        assert state == {"epoch": epochs, "history": expected}
+        last = {"learning_rate": pytest.approx(rates[-1])} if run else {}
+        logged = {"learning_rate": learning_rates, "rates": last}
+        assert state == {"epoch": epochs, "history": expected, **logged}
         before = copy.deepcopy(state)
+        for stored in (history.history, history.learning_rate):
+            for numbers in stored.values():
+                numbers.append(2.0)
+        assert state == before
         for changed in (history, restored):
             changed.load_state_dict(state)
             changed.on_train_epoch_end(train.RunContext({"cur_epoch_num": 99, "net_outputs": 1.0}))
-            changed.history.setdefault("accuracy", []).append(2.0)
+            for values in (changed.history, changed.learning_rate):
+                values.setdefault("accuracy", []).append(2.0)
             assert state == before
             changed.load_state_dict(state)
             assert (changed.epoch, changed.history) == ({"epoch": epochs}, expected)
+            assert changed.learning_rate == learning_rates
 
 
 @given(OUTPUTS)
@@ -158,7 +172,7 @@ def test_metrics_whose_names_are_ours_replace_nothing(names: list[str]) -> None:
         return name
 
     rows = list(csv.DictReader(StringIO(text)))
-    columns = ["epoch", "step", "net_output"]
+    columns = ["epoch", "step", "net_output", "learning_rate"]
     assert [(row["epoch"], row["step"]) for row in rows] == [
         ("1", "1"), ("1", "2"), ("2", "3"), ("2", "4"),
     ]  # fmt: skip
@@ -172,6 +186,8 @@ def test_metrics_whose_names_are_ours_replace_nothing(names: list[str]) -> None:
     in_history = {name_of(name, ["net_output"]): [n, n] for name, n in numbers.items()}
     assert {name: history.history[name] for name in in_history} == in_history
     assert len(history.history) == 1 + len(names)
+    assert [row["learning_rate"] for row in rows] == ["0.1"] * 4
+    assert history.learning_rate == {"learning_rate": [0.1, 0.1]}
     printed = [line for line in screen.getvalue().splitlines() if line.startswith("epoch 1/2:")]
     shown = re.findall(r"(?:: |, )(\w+) [\d.]+", printed[-1])
     assert sorted(shown) == sorted(["loss", *(name_of(name, ["loss"]) for name in names)])

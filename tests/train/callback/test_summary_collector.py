@@ -128,6 +128,7 @@ def test_requested_data_are_written_in_due_steps(
                     tags["input_data/auto"] = Image
                 if "collect_metric" in collected:
                     tags["loss/auto"] = params.net_outputs.item()
+                    tags["learning_rate/auto"] = float(np.float32(0.1))
             if tensors:
                 tags["logits"] = np.ndarray
             if tags:

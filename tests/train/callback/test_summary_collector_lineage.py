@@ -208,3 +208,14 @@ def test_non_numeric_results_are_written_as_text() -> None:
     data = encode(EvaluationLineage(metrics, 8), 1.0)
     assert b'{"a": 0.5, "b": "1.5", "c": "x"}' in data
     assert data.startswith(double_field(1, 1.0))
+
+
+@pytest.mark.parametrize(("listed", "expected"), [([0.5, 0.25, 0.125], 0.125), ([0.5, 0.25], 0.25)])
+def test_lineage_of_listed_rates_has_the_next_or_else_the_last(
+    listed: list[float], expected: float
+) -> None:
+    net = nn.Dense(4, 3)
+    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), listed))
+    with watched() as (folder, added):
+        model.train(1, data(2, 1), SummaryCollector(folder, 1))
+    assert train_lineage(added).learning_rate == expected

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import minispore
-from minispore import Tensor, nn, set_seed, train
+from minispore import Parameter, Tensor, nn, set_seed, train
 from minispore.common.dtype import DType
 from minispore.testing import Scenario
+from minispore.train.callback import _best_checkpoint
 from tests.helpers.stub_models import Rows, make
 
 Weights = list[NDArray[np.float32]]
@@ -20,7 +22,7 @@ Weights = list[NDArray[np.float32]]
 
 def weights_of(run_context: train.RunContext) -> Weights:
     network = run_context.original_args().network
-    return [parameter.asnumpy().copy() for parameter in network.trainable_params()]
+    return [parameter.asnumpy().copy() for parameter in network.get_parameters()]
 
 
 class Recorder(train.Callback):
@@ -81,6 +83,84 @@ def test_evaluations_use_the_averages_and_training_does_not_change(
     for actual, expected in zip(recorder.begun, plain.trained[1::2], strict=True):
         assert all(map(np.array_equal, actual, expected))
     assert all(map(np.array_equal, recorder.last, recorder.evaluated[-1]))
+
+
+def normalizing(metrics: set[str] | None = None) -> train.Model:
+    """Return a model with moving statistics, and a parameter of integers, which has no average."""
+    net = nn.SequentialCell(nn.Dense(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dense(5, 3))
+    net.insert_param_to_cell("count", Parameter(Tensor([7]), requires_grad=False))
+    optimizer = nn.Adam(net.trainable_params(), 0.1)
+    return train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)
+
+
+@given(st.none() | st.floats(0, 1), st.integers(1, 3))
+@example(0.5, 1)
+@example(None, 2)
+def test_moving_statistics_are_averaged_like_the_weights(decay: float | None, every: int) -> None:
+    plain, recorder = Recorder(), Recorder()
+    set_seed(1)
+    normalizing({"loss"}).fit(3, Rows(8), Rows(8), callbacks=[plain])
+    set_seed(1)
+    model = normalizing({"loss"})
+    model.fit(3, Rows(8), Rows(8), callbacks=[train.WeightAveraging(decay, every), recorder])
+    for actual, expected in zip(recorder.trained, plain.trained, strict=True):
+        assert all(map(np.array_equal, actual, expected))
+    names = [parameter.name for parameter in model.predict_network.get_parameters()]
+    assert {"1.moving_mean", "1.moving_variance", "count"} < {*names}
+    averaged = averages([values[1:] for values in plain.trained], decay, every, 1)
+    assert names[0] == "count"
+    assert recorder.last[0] == 7
+    for name, one, other in zip(names[1:], recorder.last[1:], averaged, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@given(decay=st.sampled_from([None, 0.5, 0.75]), epochs=st.integers(1, 4))
+def test_saved_averages_are_those_that_were_evaluated(
+    first: bool, decay: float | None, epochs: int
+) -> None:
+    """Each file of BestCheckpoint has its value again, and the training is the same without it."""
+    set_seed(1)
+    plain = normalizing({"loss"})
+    plain.fit(epochs, Rows(8), Rows(8), callbacks=[train.WeightAveraging(decay)])
+    with TemporaryDirectory() as folder:
+        best = train.BestCheckpoint("eval_loss", "min", 9, directory=folder, save_last=True)
+        callbacks = [train.WeightAveraging(decay), best][:: 1 if first else -1]
+        set_seed(1)
+        model = normalizing({"loss"})
+        model.fit(epochs, Rows(8), Rows(8), callbacks=callbacks)
+        for mine, other in zip(
+            model.train_network.get_parameters(), plain.train_network.get_parameters(), strict=True
+        ):
+            assert np.array_equal(mine.asnumpy(), other.asnumpy()), mine.name
+        assert len(best.files) == epochs
+        last = Path(folder, "best-last.ckpt")
+        files = {**best.files, str(last): model.eval(Rows(8))["loss"]}
+        for path, value in files.items():
+            loaded = normalizing({"loss"})
+            train.load_param_into_net(loaded.predict_network, train.load_checkpoint(path))
+            assert loaded.eval(Rows(8))["loss"] == pytest.approx(value, rel=1e-6), path
+
+
+def test_weights_are_restored_after_a_save_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder()
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(_best_checkpoint, "save_checkpoint", fail)
+    model = normalizing()
+    callbacks = [
+        recorder,
+        train.WeightAveraging(0.5),
+        train.BestCheckpoint("loss", directory=tmp_path),
+    ]
+    with pytest.raises(OSError, match="No space"):
+        model.train(1, Rows(8), callbacks)
+    now = [parameter.asnumpy() for parameter in model.predict_network.get_parameters()]
+    assert all(map(np.array_equal, now, recorder.trained[-1]))
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ class Print(train.Callback):
         params = run_context.original_args()
         assert params.optimizer is not None
         print(self.history.epoch, self.history.history, params.optimizer.get_lr())
+        print(self.history.learning_rate)
 
     def on_train_end(self, run_context: train.RunContext) -> None:
         print("end", run_context.original_args().cur_step_num)
@@ -64,16 +65,32 @@ def scheduled(folder: Path) -> list[train.Callback]:
 
 
 def best(folder: Path) -> list[train.Callback]:
-    return [train.BestCheckpoint("accuracy", top_k=2, directory=folder)]
+    return [
+        train.BestCheckpoint(
+            "accuracy", top_k=2, directory=folder, value_in_name=True, save_last=True
+        )
+    ]
+
+
+def table(folder: Path) -> list[train.Callback]:
+    return [train.CSVLogger(folder / "run.csv", 2, "\t")]
+
+
+def averaging(folder: Path) -> list[train.Callback]:
+    return [train.WeightAveraging(0.5)]
 
 
 CALLBACKS: Mapping[str, Callable[[Path], list[train.Callback]]] = {
-    make.__name__: make for make in (history, plateau, early, early_by_loss, scheduled, best)
+    make.__name__: make
+    for make in (history, plateau, early_by_loss, scheduled, best, table, early, averaging)
 }
 
 
 @given(
-    names=st.lists(st.sampled_from(list(CALLBACKS)), min_size=1, max_size=4, unique=True),
+    # Both would set the weights with which the training ends.
+    names=st.lists(st.sampled_from(list(CALLBACKS)), min_size=1, max_size=4, unique=True).filter(
+        lambda names: not {"early", "averaging"} <= {*names}
+    ),
     event=st.sampled_from([*TRAIN_EVENTS, *EVAL_EVENTS]),
     times=st.integers(1, 25),
     kind=st.sampled_from(["kill", "stop"]),
@@ -205,6 +222,9 @@ FINITE_SAVERS: Mapping[str, Callable[[Path], train.Callback]] = {
     "ModelCheckpoint of a name": lambda folder: train.ModelCheckpoint(lambda params: "m", folder),
     "BackupAndRestore": lambda folder: train.BackupAndRestore(folder, delete_checkpoint=False),
     "BestCheckpoint": lambda folder: train.BestCheckpoint("constant", "max", 2, "m", folder),
+    "BestCheckpoint of the last epoch": lambda folder: train.BestCheckpoint(
+        "loss", "max", directory=folder, save_last=True
+    ),
     "ModelSaver": lambda folder: ModelSaver(1, checkpoint_dir=folder),
     "MaxSaver": lambda folder: MaxSaver("constant", checkpoint_dir=folder),
 }
