@@ -149,14 +149,12 @@ def test_value_that_is_no_batch_raises_with_the_value(batch: object) -> None:
 ARRAYS: list[Callable[[Any, Any, Any], object]] = [
     lambda model, x, y: model.fit(x, y),
     lambda model, x, y: model.fit(x, y, 3),
-    lambda model, x, y: model.fit(x, y, epochs=3),
     lambda model, x, y: model.fit(x=x, y=y, epoch=3),
     lambda model, x, y: model.fit(3, x, y),
     lambda model, x, y: model.fit(3, (x, y)),
     lambda model, x, y: model.train(3, [x, y]),
     lambda model, x, y: model.train(3, {"x": x, "y": y}),
     lambda model, x, y: model.train(3, zip(x, y, strict=True)),
-    lambda model, x, y: model.fit(3, Batches(1), validation_data=(x, y)),
     lambda model, x, y: model.eval(x, y),
     lambda model, x, y: model.eval((x, y)),
 ]
