@@ -18,13 +18,19 @@ const UNSTORED = say(
   "This browser refuses to store your progress: export it before you leave this page.",
 );
 const unstored = {}; // the files that it refuses to store, by their names
+const KEYWORDS =
+  "and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|" +
+  "import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield";
+const STRING = String.raw`"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?`;
+// The parts of Python code that have a colour: comments, strings, keywords and numbers.
+const PARTS = new RegExp(`(#.*)|(${STRING})|\\b(${KEYWORDS})\\b|\\b(\\d[\\w.]*)`, "g");
 
 if (location.protocol !== "file:") {
   for (const place of document.querySelectorAll(".exercise")) equipExercise(place);
 }
 
 function equipExercise(place) {
-  const { number, lessons, language, file, text: initial, continues } = place.dataset;
+  const { number, lessons, language, file, text: initial, beginning, continues } = place.dataset;
   const instead = place.firstElementChild; // what to do without Python
   const state = element("span", { className: "state" });
   state.setAttribute("role", "status");
@@ -33,7 +39,12 @@ function equipExercise(place) {
 
   const name = say("lesson {number}", { number });
   const run = starter(say("Check"), name, check);
-  const text = editor(say("Your solution of lesson {number}", { number }), initial, run);
+  // What precedes the code to write is folded.
+  const rest = editor(say("The rest of your file"), "", run);
+  const text = editor(say("Your solution of lesson {number}", { number }), "", run);
+  const folded = element("details", { className: "rest" });
+  const range = element("summary", {});
+  folded.append(range, coloured(rest));
   const stop = button(say("Stop"), name, halt, true);
   const hint = starter(say("Hint"), name, () => act("hint"));
   const solution = starter(say("Solution"), name, () => act("solution"));
@@ -45,14 +56,16 @@ function equipExercise(place) {
     () => act("start"),
   );
   const asked = { run, stop };
-  text.addEventListener("input", () => {
-    store({ [file]: text.value });
-    refresh();
-  });
+  for (const part of [rest, text]) {
+    part.addEventListener("input", () => {
+      store({ [file]: whole() });
+      refresh();
+    });
+  }
 
   const bar = element("div", { className: "run" });
   bar.append(run, stop, hint, solution, train, reset, own, state);
-  const progress = element("details", {});
+  const progress = element("details", { className: "progress" });
   const summary = element("summary", {});
   const about = element("p", {});
   const chosen = element("input", { type: "file", multiple: true, hidden: true });
@@ -65,17 +78,31 @@ function equipExercise(place) {
     chosen,
   );
   progress.append(summary, about, folder);
-  place.replaceChildren(element("p", { textContent: HOW }), text, bar, instead, output, progress);
+  const how = element("p", { textContent: HOW });
+  place.replaceChildren(how, folded, coloured(text), bar, instead, output, progress);
   instead.hidden = true;
   window.addEventListener("storage", refresh); // another page has stored something
   refresh();
+
+  function whole() {
+    return rest.value + text.value;
+  }
 
   // Show what is stored.
   function refresh() {
     const files = stored();
     const own_text = files[file]?.replaceAll("\r\n", "\n") ?? initial;
-    if (text.value !== own_text) text.value = own_text;
-    fit(text);
+    if (whole() !== own_text) {
+      // The whole text is shown if it has no such line.
+      const at = Math.max(0, `\n${own_text}`.indexOf(`\n${beginning}`));
+      rest.value = own_text.slice(0, at);
+      text.value = own_text.slice(at);
+    }
+    const lines = rest.value.split("\n").length - 1;
+    folded.hidden = !lines && !folded.open;
+    range.textContent = say("The rest of your file: lines 1 to {last}", { last: lines });
+    paint(rest, 1);
+    paint(text, lines + 1);
     const solved = solvedLessons(files);
     train.hidden = !solved.length;
     solution.hidden = !solved.includes(number);
@@ -89,7 +116,7 @@ function equipExercise(place) {
   }
 
   async function check() {
-    store({ [file]: text.value });
+    store({ [file]: whole() });
     output.replaceChildren();
     await act("check");
   }
@@ -140,6 +167,33 @@ function equipExercise(place) {
     }
     refresh();
   }
+}
+
+// An editor with numbers of lines, above the same text in colours.
+function coloured(text) {
+  const place = element("div", { className: "coloured" });
+  const parts = [element("pre", { className: "numbers" }), element("pre", {})];
+  for (const part of parts) part.setAttribute("aria-hidden", "true");
+  place.append(...parts, text);
+  return place;
+}
+
+// Show the numbers and colours of a text that begins with line `first` of its file.
+function paint(text, first) {
+  fit(text);
+  const [numbers, colours] = text.parentElement.children;
+  numbers.textContent = text.value.split("\n").map((_, i) => first + i).join("\n");
+  colours.replaceChildren();
+  let at = 0;
+  for (const match of text.value.matchAll(PARTS)) {
+    const className = ["comment", "string", "keyword", "number"][match.slice(1).findIndex(Boolean)];
+    colours.append(
+      text.value.slice(at, match.index),
+      element("span", { className, textContent: match[0] }),
+    );
+    at = match.index + match[0].length;
+  }
+  colours.append(text.value.slice(at), "\n");
 }
 
 function stored() {

@@ -27,7 +27,7 @@ function say(text, values = {}) {
 function equipped(shown, number) {
   const output = element("div", { className: "output" });
   output.setAttribute("aria-live", "polite");
-  const built = shown.nextElementSibling?.matches(".printed") ? [shown.nextElementSibling] : [];
+  const built = shown.nextElementSibling?.matches(".printed, .guess") ? [shown.nextElementSibling] : [];
   const code = shown.querySelector("code").textContent.trimEnd();
   const name = say("program {number}", { number });
   const state = element("span", { className: "state" });

@@ -3,7 +3,7 @@
 // paragraphs. What does not fit goes to the next slide; a block that is still too tall scrolls.
 
 const CODE = ".highlight:not(.printed)";
-const PICTURE = ".printed, .formula, figure, svg, img, iframe, .output, .exercise";
+const PICTURE = ".printed, .guess, .formula, figure, svg, img, iframe, .output, .exercise";
 const WITH_CODE = ".run, textarea"; // what the page puts below a program
 // A bold beginning, such as "<strong>Which inputs.</strong>", stays with the next sentence.
 const SENTENCES = /(?<=[.?!:])\s+(?=[^a-z])|(?<=[。？！：])(?!<)/;
@@ -52,6 +52,10 @@ function putText(slide, text, all) {
 
 function makeSlides(article) {
   let slide;
+  for (const each of article.querySelectorAll("details.guess")) each.open = true;
+  for (const each of article.querySelectorAll("details.solution")) {
+    each.replaceWith(...[...each.children].slice(1));
+  }
   for (const part of [...article.children]) {
     if (part.matches("h1, h2, h3")) slide = newSlide(article, part);
     else if (!slide || part.matches("script")) continue;

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
 from check_site import BROWSERS, FLAGS, served
+from exercises import beginning
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from minispore._course import commands, lessons, sandbox
@@ -27,7 +28,11 @@ from minispore._course.workspace import Progress, Workspace
 TIMEOUT = 120_000
 LESSON = "/learn/01-graph.html"
 # The buttons of a program; those of an exercise are in its element.
-BAR = ".md-content__inner > .run"
+BAR = ".md-content__inner .run:not(.exercise .run)"
+UNFOLD = """
+document.querySelectorAll(".guess").forEach(each => each.replaceWith(each.lastElementChild));
+document.querySelectorAll(".solution").forEach(each => { each.open = true });
+"""
 DRAWING = 'print(\'<svg viewBox="0 0 9 9"><title>A dot</title><circle r="9"/></svg>\')'
 
 
@@ -72,10 +77,11 @@ class Exercise:
 
     def __init__(self, page: Page) -> None:
         self.place: Locator = page.locator(".exercise")
-        self.text: Locator = self.place.get_by_role("textbox")
+        self.rest: Locator = self.place.locator(".rest")
+        self.text: Locator = self.place.locator(":scope > .coloured textarea")
         self.output: Locator = self.place.locator(".output")
         self.state: Locator = self.place.get_by_role("status")
-        self.progress: Locator = self.place.locator("summary")
+        self.progress: Locator = self.place.locator(".progress > summary")
 
     def button(self, name: str) -> Locator:
         """Return a button."""
@@ -90,9 +96,22 @@ class Exercise:
         """Wait until Python has ended."""
         expect(self.button("Check")).to_have_attribute("aria-disabled", "false", timeout=TIMEOUT)
 
+    def write(self, text: str) -> None:
+        """Replace the whole text."""
+        if self.rest.is_visible():
+            self.rest.evaluate("rest => { rest.open = true }")
+            self.rest.get_by_role("textbox").fill("")
+        self.text.fill(text)
+
+    def expect_text(self, text: str) -> None:
+        """Expect a whole text, of which the beginning is folded."""
+        start = f"\n{text}".find(f"\n{beginning(text, lessons.lesson(1).exercise.tasks)}")
+        expect(self.text).to_have_value(text[start:], timeout=TIMEOUT)
+        assert self.rest.locator("textarea").input_value() == text[:start]
+
     def check(self, text: str) -> str:
         """Check a text; return the report."""
-        self.text.fill(text)
+        self.write(text)
         self.act("Check")
         return self.output.inner_text()
 
@@ -118,6 +137,7 @@ def report_of_terminal(number: int, text: str) -> str:
 
 def check_earlier_programs_run_first(page: Page) -> None:
     """Check that running the third runs the first two, with the outputs of the build."""
+    page.evaluate(UNFOLD)
     three = [Program(page, number) for number in (1, 2, 3)]
     built = [program.output.inner_text().strip() for program in three]
     three[2].run()
@@ -141,6 +161,7 @@ def check_only_changed_programs_run_again(page: Page) -> None:
 
 def check_error_is_shown_and_ends_the_run(page: Page) -> None:
     """Check that an error is shown with its line, and later programs are not run."""
+    page.evaluate(UNFOLD)
     one, two = Program(page, 1), Program(page, 2)
     built = two.output.inner_text()
     one.write("print('before')\n1 / 0")
@@ -231,7 +252,7 @@ def check_hints_text_and_progress_are_kept(page: Page) -> None:
     """Check that the next visit continues with the text and the next hint."""
     exercise = Exercise(page)
     hints = lessons.lesson(1).hint_list()
-    exercise.text.fill("x = 1")
+    exercise.write("x = 1")
     exercise.act("Hint")
     expect(exercise.output).to_have_text(f"Hint 1 of {len(hints)}: {hints[0]}")
     page.reload()
@@ -239,14 +260,14 @@ def check_hints_text_and_progress_are_kept(page: Page) -> None:
     exercise.act("Hint")
     expect(exercise.output).to_have_text(f"Hint 2 of {len(hints)}: {hints[1]}")
     exercise.act("Start over")
-    expect(exercise.text).to_have_value(initial_file(1)[1])
+    exercise.expect_text(initial_file(1)[1])
 
 
 def check_text_written_during_a_check_is_kept(page: Page) -> None:
     """Check that the answer of Python does not replace it."""
     exercise = Exercise(page)
     exercise.button("Check").click()
-    exercise.text.fill("y = 2")
+    exercise.write("y = 2")
     exercise.wait()
     expect(exercise.text).to_have_value("y = 2")
 
@@ -270,7 +291,7 @@ def check_progress_is_exported_and_imported(page: Page) -> None:
 
         page.evaluate("localStorage.clear()")
         page.reload()
-        expect(exercise.text).to_have_value(initial_file(1)[1])
+        exercise.expect_text(initial_file(1)[1])
         exercise.progress.click()
         for chosen in (__file__, archive):
             with page.expect_file_chooser() as chooser:
@@ -278,7 +299,7 @@ def check_progress_is_exported_and_imported(page: Page) -> None:
             chooser.value.set_files(chosen)
             if chosen == __file__:
                 expect(exercise.state).to_contain_text("none of the files", timeout=TIMEOUT)
-        expect(exercise.text).to_have_value(text, timeout=TIMEOUT)
+        exercise.expect_text(text)
         expect(exercise.progress).to_contain_text(" 1 of ")
 
 
@@ -303,7 +324,7 @@ def check_endless_solutions_end(page: Page) -> None:
     assert "(line 52: `while True:`)." in exercise.check(loop)
     lines = ("def spin():", "    while True: pass", "while True:", "    try: spin()")
     deaf = "\n".join([*lines, "    except BaseException: pass"])
-    exercise.text.fill(deaf)
+    exercise.write(deaf)
     exercise.button("Check").click()
     expect(exercise.state).to_have_text("Working …", timeout=TIMEOUT)
     exercise.button("Stop").click()
@@ -315,7 +336,8 @@ def check_endless_solutions_end(page: Page) -> None:
 def check_exercise_by_keyboard(page: Page) -> None:
     """Check that Ctrl+Enter checks, and Escape leaves the text."""
     exercise = Exercise(page)
-    exercise.text.fill("")
+    exercise.write("")
+    exercise.text.focus()
     page.keyboard.press("Tab")
     page.keyboard.type("a")
     expect(exercise.text).to_have_value("    a")
@@ -333,7 +355,7 @@ def check_refused_storage_is_reported(page: Page) -> None:
     expect(exercise.place).to_contain_text("Only this browser has your files")
     refused = "{ get() { throw new Error('refused'); } }"
     page.evaluate(f"Object.defineProperty(window, 'localStorage', {refused})")
-    exercise.text.fill("x = 4")
+    exercise.write("x = 4")
     expect(exercise.place).to_contain_text("export it before you leave")
     expect(exercise.text).to_have_value("x = 4")
 
@@ -345,7 +367,7 @@ def check_exercise_without_python_says_what_to_do(page: Page) -> None:
     for file in ("pyodide.mjs", "numpy-*.whl", "hypothesis-*.whl"):
         expect(advice).to_be_hidden()
         page.route(f"**/{file}", lambda route: route.abort())
-        exercise.text.fill("x = 3")
+        exercise.write("x = 3")
         exercise.act("Check")
         expect(exercise.state).to_contain_text("could not be loaded")
         expect(advice).to_be_visible()
@@ -429,6 +451,7 @@ def run_page(page: Page) -> tuple[list[str], int]:
 
     A few outputs differ in each run: measured times and random numbers.
     """
+    page.evaluate(UNFOLD)
     programs = [Program(page, number + 1) for number in range(page.locator(BAR).count())]
     built = [program.output.inner_text().strip() for program in programs]
     programs[-1].run()

@@ -59,7 +59,7 @@ SCREENS = ((1280, 720), (390, 844))  # for slides
 HAS_SLIDES = """() => document.querySelector('script[src$="slides.js"]') !== null"""
 BAD_SLIDES = """() => [...document.querySelectorAll("article > section")].filter(slide => {
   const count = kind => slide.querySelectorAll(`:scope > :is(${kind})`).length;
-  const pictures = ".printed, .formula, figure, svg, img, iframe, .output, .exercise";
+  const pictures = ".printed, .guess, .formula, figure, svg, img, iframe, .output, .exercise";
   return slide.clientHeight > innerHeight || slide.scrollHeight > slide.clientHeight + 1
     || count(".highlight:not(.printed)") > 1 || count(pictures) > 1;
 }).map(slide => slide.innerText.slice(0, 80))"""

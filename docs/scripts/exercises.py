@@ -3,6 +3,9 @@
 docs/assets/exercise.js puts the editor there. Where it cannot run, the page says what to do.
 """
 
+import ast
+import re
+from collections.abc import Iterable
 from html import escape
 from typing import Protocol
 
@@ -14,6 +17,7 @@ from minispore._course.exercise import CodeExercise
 from minispore._course.translation import Language
 
 HEADING = '<h2 id="exercise"'
+MOST_LINES = 40  # that the editor shows at first, if the file has more
 # The place is before the first of these that follows the heading.
 FOLLOWING = ('<div class="admonition', "<h2")
 
@@ -58,6 +62,25 @@ def with_exercise(html: str, number: int, page: str) -> str:
     return f"{html[:place]}{exercise(number, page)}\n{html[place:]}"
 
 
+def beginning(text: str, tasks: Iterable[str]) -> str:
+    """Return the beginning of the line with which the editor begins; what precedes it is folded.
+
+    It is the first definition of the file or, if more than `MOST_LINES` lines would follow, the
+    first function to write. A file that is written from empty has none, and is shown as a whole.
+    """
+    lines = text.splitlines()
+    definitions = [
+        node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    if not definitions:
+        return ""
+    line = lines[definitions[0].lineno - 1]
+    if len(lines) - definitions[0].lineno + 1 > MOST_LINES:
+        names = "|".join(name.rpartition(".")[2] for name in tasks)
+        line = next(line for line in lines if re.match(rf" *def ({names})\b", line))
+    return re.split("[(:]", line)[0]
+
+
 def exercise(number: int, page: str) -> str:
     """Return the place of the editor: what the script needs, and what is read without it."""
     asked = lessons.lesson(number).exercise
@@ -65,6 +88,7 @@ def exercise(number: int, page: str) -> str:
     name, text = initial_file(number, language)
     data = {"number": number, "lessons": len(lessons.names()), "file": name, "text": text}
     data["language"] = language
+    data["beginning"] = beginning(text, asked.tasks)
     if isinstance(asked, CodeExercise) and asked.continues is not None:
         data["continues"] = asked.continues
     attributes = " ".join(

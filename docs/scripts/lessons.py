@@ -7,6 +7,9 @@ that is run alone. Programs are marked for the script that lets readers run them
 the course are run, and pages with `run: true` in their front matter. A translation shows the
 outputs of its English page.
 
+The outputs of the first lessons are folded, with the question what the program prints, and so are
+the solutions of exercises, up to the next heading.
+
 The size of a lesson, which is computed, is added below its title, and to each row that links to it
 of the tables of the pages `learn/index.md` and `learn/teaching.md`.
 """
@@ -26,6 +29,13 @@ from minispore._course.effort import effort
 from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
+GUESS = "Guess first: what does it print?"
+GUESSED = range(5)  # the lessons whose readers are asked
+SOLUTION = re.compile(
+    r"<p>([^<]*(?:try the exercise first\.|请先做练习。))</p>\n(.*?)"
+    r'(?=<h[23]|<div class="admonition)',
+    flags=re.DOTALL,
+)
 TABLE = re.compile(r"^\|.*\n\|[-|: ]+\n(?:\|.*\n)+", flags=re.MULTILINE)
 LESSON = re.compile(r"\((\d\d)-[\w-]+\.md\)")
 LESSON_PAGE = re.compile(r"learn/(\d\d)-")
@@ -74,6 +84,14 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     return text
 
 
+def on_page_content(html: str, page: Page, **_: object) -> str:
+    """Fold the solution of a lesson's exercise (mkdocs calls this hook)."""
+    if not LESSON_PAGE.match(page.file.src_uri):
+        return html
+    folded = r'<details class="solution">\n<summary>\1</summary>\n\2</details>\n'
+    return SOLUTION.sub(folded, html)
+
+
 def with_sizes(table: str, page: str) -> str:
     """Return a table with the sizes of the lessons to which its rows link, next to the links.
 
@@ -110,6 +128,8 @@ def filled(markdown: str, name: str) -> str:
     namespace: dict[str, object] = {"__name__": "__main__"}
     count = 0
     made = _made[name] = {}
+    number = LESSON_PAGE.match(name)
+    asks = number is not None and int(number[1]) in GUESSED
 
     def fill(match: re.Match[str]) -> str:
         made[match[0]] = text = shown(match)
@@ -129,7 +149,7 @@ def filled(markdown: str, name: str) -> str:
             space = dict[str, object](__name__="__main__")
             attributes += f' .law title="{file}" hl_lines="{lines}"'
         printed = output(program, f"{name}, program {count}", space, match[3])
-        return f"``` {{ {attributes} }}\n{program}```{format_output(printed)}"
+        return f"``` {{ {attributes} }}\n{program}```{format_output(printed, asks=asks)}"
 
     def output(program: str, title: str, space: dict[str, object], recorded: str | None) -> str:
         try:
@@ -159,11 +179,17 @@ def translated(markdown: str, name: str) -> str:
     """
     made = _made.get(english(name), {})
     text = FENCE.sub(lambda match: made.get(match[0], match[0]), markdown)
+    text = text.replace(f"<summary>{GUESS}", f"<summary>{say(GUESS, name)}")
     return text.replace(f'title="{PRINTED_PAGE}"', f'title="{say(PRINTED_PAGE, name)}"')
 
 
-def format_output(printed: str) -> str:
-    """Return the Markdown for the output of a program: a drawing, an HTML page or text."""
+def format_output(printed: str, *, asks: bool = False) -> str:
+    """Return the Markdown for the output of a program: a drawing, an HTML page or text.
+
+    Args:
+        printed: The output.
+        asks: Whether a text is folded, for readers who guess it first.
+    """
     if not printed.strip():
         return ""
     if printed.startswith("<svg"):
@@ -172,4 +198,8 @@ def format_output(printed: str) -> str:
         # On one line, since an empty line would end the HTML block in Markdown.
         page = escape(printed).replace("\n", "&#10;")
         return f'\n\n<iframe class="printed" title="{PRINTED_PAGE}" srcdoc="{page}"></iframe>'
-    return f"\n\n``` {{ .text .printed }}\n{printed.rstrip()}\n```"
+    text = f"``` {{ .text .printed }}\n{printed.rstrip()}\n```"
+    if not asks:
+        return f"\n\n{text}"
+    summary = f"<summary>{GUESS}</summary>"
+    return f'\n\n<details class="guess" markdown="1">\n{summary}\n\n{text}\n\n</details>'

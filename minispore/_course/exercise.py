@@ -79,6 +79,7 @@ class CodeExercise:
         from_empty: Whether the learner writes the classes named in `tasks` from an empty file;
             otherwise the file has the shipped source without the bodies.
         continues: The lesson whose file the learner continues.
+        given: Other functions and classes that the file contains, complete.
         contracts: Other contracts, for the variants.
         names: In a variant, its name for each name of the page.
     """
@@ -89,6 +90,7 @@ class CodeExercise:
     bugs: tuple[Bug, ...]
     from_empty: bool = False
     continues: int | None = None
+    given: tuple[str, ...] = ()
     contracts: tuple[Contract, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict[str, str])
 

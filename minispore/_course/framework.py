@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType, ModuleType
-from typing import NoReturn, Protocol, Self, TypeAlias, cast
+from typing import NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -27,15 +27,14 @@ from minispore import drawing, nn
 from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import describe_error
 from minispore._course.grading import align_columns
+from minispore._course.places import PLACES, Called, Place
 from minispore._course.proxy import Triggered
-from minispore._course.solutions import backward
 from minispore._course.solutions.periodic import Periodic
 from minispore._course.translation import Language, translate
 from minispore._course.verdict import load
 from minispore._course.workspace import Workspace, variant_of
 from minispore.common import Tensor, set_seed
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
-from minispore.engine import graph
 from minispore.train import Callback, LambdaCallback, Model, RunContext
 from minispore.train.summary import SummaryRecord, read_events
 from minispore.utils.arrays import Float32Array, UInt8Array
@@ -73,17 +72,13 @@ MILESTONES = (
 LESSONS = tuple(sorted(number for milestone in MILESTONES for number in milestone.lessons))
 
 
-class _Called(Protocol):
-    def __call__(self, *args: object, **kwargs: object) -> object: ...
-
-
 @dataclass
 class Part:
     """A function or class of the framework.
 
     Attributes:
         lesson: The lesson in which it is written.
-        name: Its name, such as "tanh" or "SGD._update".
+        name: Its name, such as "tanh" or "Cell.cells_and_names".
         is_yours: Whether the learner's takes the place of minispore's.
         calls: The calls that the learner's received; of a class, of its methods.
     """
@@ -93,7 +88,7 @@ class Part:
     is_yours: bool = False
     calls: int = 0
 
-    def counted(self, function: _Called) -> Callable[..., object]:
+    def counted(self, function: Called) -> Callable[..., object]:
         """Return the learner's function, which counts its calls."""
 
         def counting(*args: object, **kwargs: object) -> object:
@@ -244,68 +239,45 @@ def _substitute(
 
     top, _, method = part.name.partition(".")
     theirs: object = vars(work).get(top)
-    original: object = getattr(import_module(_module(part.lesson)), top)
-    if inspect.isclass(theirs):
-        if not method:  # a class that is new: its calls are those of its methods
-            for base in theirs.__mro__:
-                if base.__module__ == work.__name__:
-                    for name, value in list(vars(base).items()):
-                        if inspect.isfunction(value):
-                            replace(base, name, part.counted(value))
-            return
-        if inspect.isfunction(function := vars(theirs).get(method)):
-            for owner in (original, theirs):
-                replace(owner, method, part.counted(function))
-            return
-    elif callable(theirs):
-        counted = part.counted(theirs)
-        substitutes = {id(theirs): counted, **_in_the_package(original, counted)}
-        for module in modules:
-            for name, value in list(vars(module).items()):
-                if id(value) in substitutes:
-                    replace(module, name, substitutes[id(value)])
+    if inspect.isclass(theirs) and not method:  # a class that is new: its calls are its methods'
+        for base in theirs.__mro__:
+            if base.__module__ == work.__name__:
+                for name, value in list(vars(base).items()):
+                    if inspect.isfunction(value):
+                        replace(base, name, part.counted(value))
         return
-    raise CourseError(f"Lesson {part.lesson}: the file does not define {part.name}.")
+    function = _definition(part, work)
+    counted = part.counted(function)
+    shipped = import_module(lessons.lesson(part.lesson).exercise.module)
+    same = Place(vars(shipped)[top] if method else shipped, method or top, lambda new: new)
+    place = PLACES.get(part.name, same)
+    adapted = place.adapt(counted)
+    substitutes: dict[int, object] = {id(function): counted}
+    if method:
+        replace(theirs, method, counted)
+    if inspect.isclass(place.owner):
+        replace(place.owner, place.name, adapted)
+    else:
+        substitutes[id(vars(place.owner)[place.name])] = adapted
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if id(value) in substitutes:
+                replace(module, name, substitutes[id(value)])
 
 
-def _in_the_package(
-    original: object, counted: Callable[..., object]
-) -> dict[int, Callable[..., object]]:
-    """Return what replaces functions of the package, by their ids."""
-    if original is backward.backward_pass:
-        return {id(graph.backward_pass): _as_in_the_engine(counted)}
-    return {id(original): counted}
+def _definition(part: Part, work: ModuleType) -> Called:
+    """Return the learner's function or method.
 
-
-def _as_in_the_engine(backward_pass: Callable[..., object]) -> Callable[..., object]:
-    """Return a `backward_pass` of lesson 1 with the arguments of the engine's."""
-
-    def of_inputs(
-        seeds: Iterable[tuple[graph.Node, object]],
-        inputs: Collection[int],
-        first_number: int,
-        get_pullbacks: Callable[[graph.Node], Iterable[object]],
-        _: object,
-    ) -> dict[int, object]:
-        def edges(node: graph.Node) -> list[tuple[graph.Node, object]]:
-            if node.number in inputs:
-                return []
-            return [
-                (parent, pullback)
-                for parent, pullback in zip(node.parents, get_pullbacks(node), strict=True)
-                if parent is not None
-                and pullback is not None
-                and (parent.number >= first_number or parent.number in inputs)
-            ]
-
-        found = cast("dict[int, object]", backward_pass(seeds, edges))
-        return {number: found[number] for number in found if number in inputs}
-
-    return of_inputs
-
-
-def _module(number: int) -> str:
-    return lessons.lesson(number).exercise.module
+    Raises:
+        CourseError: The file does not define it.
+    """
+    top, _, method = part.name.partition(".")
+    found: object = vars(work).get(top)
+    if method:
+        found = vars(found).get(method) if inspect.isclass(found) else None
+    if not callable(found):
+        raise CourseError(f"Lesson {part.lesson}: the file does not define {part.name}.")
+    return found
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from minispore._course.translation import fill
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_WIDTH = 100
+WIDTH = 92  # of a line that is written into a file; the pages' editor shows so much
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ def lines_of(module: str, name: str) -> tuple[int, str]:
     return first, "\n".join(text_of(module).splitlines()[first - 1 : last])
 
 
-def stub(module: str, tasks: Mapping[str, str], to_do: str = "To do: ") -> str:
+def stub(
+    module: str, tasks: Mapping[str, str], to_do: str = "To do: ", given: Iterable[str] = ()
+) -> str:
     """Return the source of an exercise file, in which some bodies are missing.
 
     It contains the named functions and classes of the source and the imports that they need; other
@@ -78,6 +80,7 @@ def stub(module: str, tasks: Mapping[str, str], to_do: str = "To do: ") -> str:
         tasks: The task for each function, or method as in "Class.method". The body becomes the
             docstring, followed by the task, and `raise NotImplementedError`.
         to_do: What precedes the task.
+        given: Other functions and classes that it contains, complete.
 
     Raises:
         ValueError: The module has no such function.
@@ -88,7 +91,7 @@ def stub(module: str, tasks: Mapping[str, str], to_do: str = "To do: ") -> str:
         ('from minispore.engine.array import A', '    raise NotImplementedError')
     """
     lines = text_of(module).splitlines()
-    tops = dict.fromkeys(name.partition(".")[0] for name in tasks)
+    tops = dict.fromkeys([*given, *(name.partition(".")[0] for name in tasks)])
     nodes = sorted((_find(module, name) for name in tops), key=lambda node: node.lineno)
     blanks = {name: _find(module, name) for name in tasks}
     used = set[str]()
@@ -184,7 +187,7 @@ def _empty_body(node: _Function, task: str, to_do: str) -> list[str]:
     docstring = ast.get_docstring(node) or ""
     quotes = 'r"""' if "\\" in docstring + task else '"""'
     ahead = "" if docstring else " " * len(quotes)
-    wrapped = fill(to_do + task, _WIDTH - len(indent), ahead)
+    wrapped = fill(to_do + task, WIDTH - len(indent), ahead)
     text = f"{docstring}\n\n{wrapped}" if docstring else wrapped.lstrip()
     lines = textwrap.indent(f'{quotes}{text}\n"""', indent)
     return [*lines.splitlines(), f"{indent}raise NotImplementedError"]
@@ -239,6 +242,6 @@ def _defined_names(node: ast.stmt) -> Iterator[str]:
 
 def _import_from(origin: str, names: set[str]) -> str:
     line = f"from {origin} import {', '.join(sorted(names))}"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return line
     return f"from {origin} import (\n" + "".join(f"    {n},\n" for n in sorted(names)) + ")"

@@ -9,7 +9,7 @@ from typing import cast
 
 from minispore._course import CourseError, lessons
 from minispore._course.exercise import CodeExercise
-from minispore._course.source import stub
+from minispore._course.source import WIDTH, stub
 from minispore._course.translation import Language, fill, translate
 from minispore._course.variants import renamed
 from minispore.train.resume import read_dict_field, read_field
@@ -217,13 +217,14 @@ The page of the lesson is {lessons.page(number)}. In this folder's parent,
         for name, task in exercise.tasks.items()
     }
     if isinstance(exercise, CodeExercise) and exercise.from_empty:
-        listed = "\n\n".join(fill(f"{name}: {task}", 100) for name, task in tasks.items())
+        listed = "\n\n".join(fill(f"{name}: {task}", WIDTH) for name, task in tasks.items())
         return f'{head}\n{listed}\n"""\n'
     advice = "Write the missing code; do not change the names and the arguments."
     head += f'\n{translate(advice, language)}\n"""\n'
     old_names = lesson.exercise.tasks
     tasks_of = dict(zip(old_names, tasks.values(), strict=True))
-    text = stub(exercise.module, tasks_of, "任务：" if language == "zh" else "To do: ")
+    given = exercise.given if isinstance(exercise, CodeExercise) else ()
+    text = stub(exercise.module, tasks_of, "任务：" if language == "zh" else "To do: ", given)
     if isinstance(exercise, CodeExercise) and exercise.contracts and variant is not None:
         # The examples in the docstrings are those of the page's contract.
         text = re.sub(_EXAMPLES, "", text)

@@ -25,16 +25,21 @@ from minispore._course.feedback import (
     is_same,
 )
 from minispore._course.lessons import lesson
-from minispore._course.solutions import backward, periodic, run_log_09, run_log_10, run_log_11
+from minispore._course.solutions import (
+    backward,
+    cell,
+    loop,
+    periodic,
+    run_log_09,
+    run_log_10,
+    run_log_11,
+)
 from minispore._course.verdict import evaluate_submission
 from minispore.engine.array import Shape, is_host, namespace
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
 from minispore.graph import program
-from minispore.nn import cell
-from minispore.train import Callback, RunContext
+from minispore.train import RunContext
 from minispore.train.checkpoint.protobuf import WireError
-from minispore.train.protocol.callback import CallbackManager
-from minispore.train.protocol.dataset import EpochIterator
 from minispore.train.protocol.outputs import first_output
 from minispore.train.summary import tfrecord
 
@@ -97,23 +102,10 @@ class CellWithoutNames(cell.Cell):
         return (child for _, child in super().cells_and_names(*args, **kwargs))
 
 
-@mistake(6, "Cell", "the parameter p0 got the name ")
-class RenamingCell(cell.Cell):
-    """A cell with correct traversals that does not rename the parameters of assigned cells."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, cell.Cell):
-            self.insert_child_to_cell(name, value)
-        else:
-            super().__setattr__(name, value)
-
-
 @mistake(6, "Cell", "did not find the one parameter, in the innermost cell")
 class ShallowCell(cell.Cell):
-    def parameters_and_names(
-        self, name_prefix: str = "", expand: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        pairs = super().parameters_and_names(name_prefix, expand)
+    def parameters_and_names(self, name_prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        pairs = super().parameters_and_names(name_prefix)
         return ((name, parameter) for name, parameter in pairs if name.count(".") < 1000)
 
 
@@ -208,24 +200,34 @@ def visit_few(seeds: Anything, edges: Anything) -> object:
     return backward.backward_pass(seeds, counted)
 
 
-@mistake(8, "train", "after on_train_epoch_end your loop emitted on_train_epoch_begin, but on_tr")
-def stop_only_the_epoch(context: RunContext, callbacks: CallbackManager, *_: object) -> None:
-    params = context.original_args()
-    data = EpochIterator(params.train_dataset, params.epoch_num)
-    callbacks.emit(Callback.on_train_begin, context)
-    for done, batches in data:
-        params.cur_epoch_num = params.initial_epoch + done + 1
-        callbacks.emit(Callback.on_train_epoch_begin, context)
-        for batch in batches:
-            params.cur_step_num += 1
-            params.train_dataset_element = batch
-            callbacks.emit(Callback.on_train_step_begin, context)
-            params.net_outputs = params.train_network.set_train()(*batch)
-            callbacks.emit(Callback.on_train_step_end, context)
-            if context.get_stop_requested():
+@mistake(
+    8, "fit", "after on_train_epoch_end your loop began epoch 2, but on_train_end was expected"
+)
+def stop_only_the_epoch(
+    step: Anything, batches: Anything, epochs: int, callbacks: Anything, validate: Anything = None
+) -> None:
+    state = loop.State()
+    loop.emit(callbacks, "on_train_begin", state)
+    for state.epoch in range(1, epochs + 1):
+        loop.emit(callbacks, "on_train_epoch_begin", state)
+        for state.step, batch in enumerate(batches, 1):
+            loop.emit(callbacks, "on_train_step_begin", state)
+            state.loss = step(*batch)
+            loop.emit(callbacks, "on_train_step_end", state)
+            if state.stop:
                 break
-        callbacks.emit(Callback.on_train_epoch_end, context)
-    callbacks.emit(Callback.on_train_end, context)
+        if validate and not state.stop:
+            state.results = validate()
+        loop.emit(callbacks, "on_train_epoch_end", state)
+        state.results = None
+    loop.emit(callbacks, "on_train_end", state)
+
+
+@mistake(8, "emit", "your emit passed 'on_train_end' to the hook, but the state was expected")
+def emit_with_the_name(callbacks: Anything, event: str, _: object) -> None:
+    for callback in callbacks:
+        if hasattr(callback, event):
+            getattr(callback, event)(event)
 
 
 @mistake(13, "encode_record", "but bytes were expected")

@@ -122,7 +122,7 @@ def test_what_is_solved_is_replaced_in_the_block_and_only_there(
     ("number", "bug", "blamed"),
     [
         (3, Bug("it raises", "unbroadcast", "return g", "return 1 / 0"), "unbroadcast raised Zero"),
-        (7, Bug("it raises", "SGD._update", "= arrays", "= arrays[1:]"), "_update raised ValueErr"),
+        (7, Bug("it raises", "update", "if momentum:", "if 1 / 0:"), "update raised ZeroDivision"),
     ],
 )
 def test_exception_is_reported_with_its_lesson_and_line(
@@ -153,7 +153,7 @@ def test_wrong_result_is_reported_with_its_counterexample(tmp_path: Path) -> Non
 def test_slow_function_is_reported(tmp_path: Path) -> None:
     slow = solution(2).replace(
         "return xp.tanh(x), ",
-        "sum(map(abs, range(10**6)))\n    return xp.tanh(x), ",
+        "sum(map(abs, range(3 * 10**6)))\n    return xp.tanh(x), ",
     )
     assert "10**6" in slow
     fill(tmp_path, 1, 2, lesson_2=slow)

@@ -98,7 +98,7 @@ CODE = [
 # Laws whose cases are special cases of a later law, by their positions: they make the feedback
 # simple, and no wrong answer violates only them. (In lesson 2, softplus needs that of sigmoid.)
 SPECIAL_CASES = {
-    1: {0, 1}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1, 2}, 7: {1}, 8: {0, 5}, 13: {1},
+    1: {0, 1}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1}, 7: {1}, 8: {1, 5}, 13: {1},
     12: {0, 1, 2}, 15: {0, 1}, 18: {0, 1, 4},
 }  # fmt: skip
 

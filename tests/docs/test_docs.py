@@ -7,9 +7,11 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from minispore._course import lessons
 from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +76,47 @@ def test_page_of_the_scripts_lists_each_of_them() -> None:
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")
     hooks = re.findall(r"^  - docs/scripts/(\w+\.py)$", settings, flags=re.MULTILINE)
     assert listed[: len(hooks)] == hooks
+
+
+def test_outputs_of_the_first_lessons_and_solutions_are_folded() -> None:
+    pytest.importorskip("mkdocs")
+    script = load_script(SCRIPTS / "lessons.py")
+    program = "```python\nprint(1 + 1)\n```\n"
+    first, later = (script.filled(program, f"learn/{name}") for name in ("04-a.md", "05-a.md"))
+    question = "Guess first: what does it print?"
+    folded = re.search(r'<details class="guess"[^>]*>(.*)</details>', first, flags=re.DOTALL)
+    assert folded is not None
+    assert f"<summary>{question}</summary>" in folded[1]
+    assert "{ .text .printed }\n2\n```" in folded[1]
+    assert "{ .text .printed }\n2\n```" in later
+    assert question not in later
+    drawing = script.filled("```python\nprint('<svg></svg>')\n```\n", "learn/04-b.md")
+    assert question not in drawing
+    chinese = script.translated(program, "learn/04-a.zh.md")
+    assert "<summary>先猜一猜：它会输出什么？</summary>" in chinese
+    for sentence in ("minispore's solution: try the exercise first.", "请先做练习。"):
+        for following in ("<h2>", "<h3>", '<div class="admonition note">'):
+            page = f"<p>Before</p>\n<p>{sentence}</p>\n<p>It.</p>\n{following}After"
+            made = script.on_page_content(page, _page("learn/06-cells.md"))
+            assert made == (
+                f'<p>Before</p>\n<details class="solution">\n<summary>{sentence}</summary>\n'
+                f"<p>It.</p>\n</details>\n{following}After"
+            )
+            assert script.on_page_content(page, _page("howto/a.md")) == page
+
+
+def _page(name: str) -> SimpleNamespace:
+    return SimpleNamespace(file=SimpleNamespace(src_uri=name))
+
+
+def test_each_solution_is_folded() -> None:
+    """Pages that say so before the quotes of the solution do it in the words of the script."""
+    folds = load_script(SCRIPTS / "lessons.py").SOLUTION
+    for number in (1, 2, 3, 5, 6, 7, 8, 13, 16):
+        for suffix in (".md", ".zh.md"):
+            file = (ROOT / lessons.page(number)).with_suffix(suffix)
+            lines = [f"<p>{line}</p>" for line in file.read_text("utf-8").splitlines()]
+            assert sum(folds.match(f"{line}\n<h2") is not None for line in lines) == 1, file
 
 
 def test_recorded_output_is_shown_where_a_library_is_missing_and_compared_elsewhere() -> None:

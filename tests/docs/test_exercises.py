@@ -15,6 +15,8 @@ from tests.helpers.scripts import SCRIPTS, load_script
 class Builder(Protocol):
     """The functions of docs/scripts/exercises.py."""
 
+    MOST_LINES: int
+
     def with_exercise(self, html: str, number: int, page: str) -> str: ...
 
 
@@ -49,8 +51,23 @@ def test_exercise_follows_its_text_without_hints(number: int, following: str) ->
     assert (place["data-number"], place["data-lessons"]) == (str(number), str(len(lessons.names())))
     lesson = lessons.lesson(number)
     earlier = lesson.exercise.continues if isinstance(lesson.exercise, CodeExercise) else None
+    shown = _shown(initial_file(number)[1], place["data-beginning"] or "")
+    assert len(shown.splitlines()) <= builder.MOST_LINES
+    assert all(f"def {name.rpartition('.')[2]}(" in shown for name in _functions(number))
     assert place.get("data-continues") == (str(earlier) if earlier else None)
     assert not any(hint in page for hint in lesson.hint_list())
+
+
+def _shown(text: str, beginning: str) -> str:
+    """Return what the editor shows of a file, as docs/assets/exercise.js finds it."""
+    return text[f"\n{text}".index(f"\n{beginning}") :]
+
+
+def _functions(number: int) -> list[str]:
+    """Return the names of the functions to write, in a file that has them already."""
+    exercise = lessons.lesson(number).exercise
+    is_empty = isinstance(exercise, CodeExercise) and exercise.from_empty
+    return [] if is_empty else list(exercise.tasks)
 
 
 @pytest.mark.parametrize(("page", "language"), [("page.md", "en"), ("page.zh.md", "zh")])

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, expect, expect_text
+from minispore._course.feedback import WrongResult, expect
 from minispore.common import Parameter, Tensor
 from minispore.utils.checks import is_iterable, is_tuple
 
@@ -22,12 +22,10 @@ class Case:
 
     Attributes:
         cells: The attributes of each cell, as names and values; a cell contains only later cells.
-        excluded: The cells that are not to be visited.
         prefix: The prefix of all paths.
     """
 
     cells: tuple[tuple[tuple[str, str], ...], ...]
-    excluded: frozenset[str] = frozenset()
     prefix: str = ""
 
     def __str__(self) -> str:
@@ -36,26 +34,17 @@ class Case:
             inside = ", ".join(f"{name}={child}" for name, child in attributes)
             parts.append(f"{_display_name(f'c{i}')}({inside})")
         text = parts[0] if len(parts) == 1 else f"{parts[0]} with {', '.join(parts[1:])}"
-        if self.excluded:
-            text += f", without {', '.join(sorted(self.excluded))}"
         return f"{text}, with the prefix {self.prefix!r}" if self.prefix else text
 
-    def build(self, work: ModuleType, *, rename: bool = False) -> dict[str, object]:
-        """Return the cells and parameters by their names in this case.
-
-        Assigning a cell renames its parameters, which uses both traversals; without `rename`, a
-        mistake in one traversal does not affect the other.
-        """
+    def build(self, work: ModuleType) -> dict[str, object]:
+        """Return the cells and parameters by their names in this case."""
         objects = dict[str, object]()
         for i in reversed(range(len(self.cells))):
             cell = work.Cell()
             for name, child in self.cells[i]:
                 if child not in objects:
                     objects[child] = Parameter(Tensor(1.0))
-                if rename or child[0] == "p":
-                    setattr(cell, name, objects[child])
-                else:
-                    cell.insert_child_to_cell(name, objects[child])
+                setattr(cell, name, objects[child])
             objects[f"c{i}"] = cell
         return objects
 
@@ -64,7 +53,7 @@ class Case:
         paths = dict[str, str]()
 
         def visit(path: str, cell: str) -> None:
-            if cell in paths or cell in self.excluded:
+            if cell in paths:
                 return
             paths[cell] = path
             for name, child in self.cells[int(cell[1:])]:
@@ -93,9 +82,7 @@ def _joined(path: str, name: str) -> str:
 
 
 @st.composite
-def cases(
-    draw: st.DrawFn, *, shared: bool = False, excluded: bool = False, prefix: bool = False
-) -> Case:
+def cases(draw: st.DrawFn, *, shared: bool = False, prefix: bool = False) -> Case:
     """Generate trees with up to six attributes."""
     members: list[list[str]] = [[]]
     known = list[str]()
@@ -116,13 +103,8 @@ def cases(
         members[parent].append(child)
         known.append(child)
     names = draw(st.sampled_from(["abcdef", "fedcba"]))
-    inner = [f"c{i}" for i in range(1, len(members))]
-    excluded_cells = (
-        draw(st.frozensets(st.sampled_from(inner))) if excluded and inner else frozenset[str]()
-    )
     return Case(
         tuple(tuple(zip(names, children, strict=False)) for children in members),
-        excluded_cells,
         draw(st.sampled_from(["net", "a.b"])) if prefix else "",
     )
 
@@ -151,37 +133,21 @@ def _as_pairs(method: str, result: object, objects: dict[str, object]) -> list[t
 
 def _cells_are_correct(work: ModuleType, case: Case) -> None:
     objects = case.build(work)
-    cells = [objects[name] for name in sorted(case.excluded)]
-    # Like most callers, without an argument that is not needed.
-    arguments = {"cells": cells} if cells else {}
     expected = [(path, _display_name(cell)) for path, cell in case.cell_paths()]
     for subject in (f"your {_CELLS}", f"the second call of your {_CELLS}"):
-        result = _root(objects).cells_and_names(**arguments, name_prefix=case.prefix)
+        result = _root(objects).cells_and_names(*_arguments(case))
         expect(subject, _as_pairs(_CELLS, result, objects), expected)
-    if len(cells) != len(case.excluded):
-        raise WrongResult(f"your {_CELLS} modified the list `cells`")
 
 
 def _parameters_are_correct(work: ModuleType, case: Case) -> None:
     objects = case.build(work)
-    result = _root(objects).parameters_and_names(case.prefix)
+    result = _root(objects).parameters_and_names(*_arguments(case))
     expect(f"your {_PARAMETERS}", _as_pairs(_PARAMETERS, result, objects), case.parameter_paths())
 
 
-def _own_parameters_are_correct(work: ModuleType, case: Case) -> None:
-    objects = case.build(work)
-    root = Case((tuple(pair for pair in case.cells[0] if pair[1][0] == "p"),), prefix=case.prefix)
-    result = _root(objects).parameters_and_names(case.prefix, expand=False)
-    subject = f"your {_PARAMETERS} with expand=False"
-    expect(subject, _as_pairs(_PARAMETERS, result, objects), root.parameter_paths())
-
-
-def _names_are_paths(work: ModuleType, case: Case) -> None:
-    objects = case.build(work, rename=True)
-    for path, name in case.parameter_paths():
-        parameter = objects[name]
-        assert isinstance(parameter, Parameter)
-        expect_text(f"the parameter {name} got the name", repr(parameter.name), repr(path))
+def _arguments(case: Case) -> tuple[str, ...]:
+    # Like most callers, without an argument that is not needed.
+    return (case.prefix,) if case.prefix else ()
 
 
 class _Traversable(Protocol):
@@ -200,7 +166,7 @@ def _supports_depth(work: ModuleType, depth: int) -> None:
     net.weight = Parameter(Tensor(1.0))
     for _ in range(depth - 1):
         inner, net = net, work.Cell()
-        net.insert_child_to_cell("a", inner)  # does not rename parameters
+        net.a = inner
     path = "a." * (depth - 1) + "weight"
     result = [name for name, _ in net.parameters_and_names()]
     if result != [path]:
@@ -212,14 +178,12 @@ def _supports_depth(work: ModuleType, depth: int) -> None:
 LESSON = Lesson(
     title="Modules and parameters",
     exercise=CodeExercise(
-        module="minispore.nn.cell",
+        module="minispore._course.solutions.cell",
         tasks={
-            "Cell.parameters_and_names": "Yield, cell by cell in the order of cells_and_names, the "
-            "path of each parameter and the parameter. cell._own_parameters() yields those of one "
-            "cell, with their attribute names.",
-            "Cell.cells_and_names": "Yield the path of each cell and the cell, depth first: this "
-            "cell, then all cells of its first child, then all cells of its second child, and so "
-            "on. cell._children() yields the children of one cell, with their attribute names.",
+            "Cell.cells_and_names": "This cell first, then all cells of its first child, then all "
+            "cells of its second child, and so on, each once. This cell's path is name_prefix.",
+            "Cell.parameters_and_names": "The cells have the order of cells_and_names. Each "
+            "parameter is yielded once.",
         },
         properties=(
             Property(
@@ -240,20 +204,8 @@ LESSON = Lesson(
                 cases(shared=True), _parameters_are_correct,
             ),
             Property(
-                "A parameter's name becomes its path when its cells are assembled.",
-                cases(), _names_are_paths, examples=60,
-            ),
-            Property(
                 "The paths start with the prefix, if there is one.",
                 cases(prefix=True), _parameters_are_correct, examples=60,
-            ),
-            Property(
-                "With expand=False only the cell's own parameters are yielded.",
-                cases(prefix=True), _own_parameters_are_correct, examples=60,
-            ),
-            Property(
-                "Excluded cells are not yielded, nor cells that are only in them.",
-                cases(shared=True, excluded=True), _cells_are_correct,
             ),
             Property(
                 "A network may be deeper than Python's recursion limit.",
@@ -267,19 +219,11 @@ LESSON = Lesson(
                 ("a parameter with two paths is yielded twice",
                  "if id(parameter) not in seen", "if True"),
                 ("a path consists of the last name only",
-                 'f"{prefix}.{name}" if prefix else name', "name"),
+                 'f"{path}.{name}" if path else name', "name"),
                 ("the paths of the root's parameters start with a dot",
-                 'f"{prefix}.{name}" if prefix else name', 'f"{prefix}.{name}"'),
-                ("with expand=False, the prefix is ignored",
-                 "[(name_prefix, self)]", '[("", self)]'),
-                ("`expand` is ignored", " if expand else [(name_prefix, self)]", ""),
-                ("the prefix is ignored unless expand=False",
-                 "self.cells_and_names(name_prefix=name_prefix)", "self.cells_and_names()"),
-            ),
-            *bugs(
-                "Cell.update_parameters_name",
-                ("an assigned cell keeps the names of its parameters",
-                 "parameter.name = prefix + path", "pass"),
+                 'f"{path}.{name}" if path else name', 'f"{path}.{name}"'),
+                ("the prefix is ignored",
+                 "self.cells_and_names(name_prefix)", "self.cells_and_names()"),
             ),
             *bugs(
                 "Cell.cells_and_names",
@@ -288,7 +232,6 @@ LESSON = Lesson(
                 ("the last child is visited first", "reversed(children)", "children"),
                 ("the traversal is breadth first", "todo.pop()", "todo.pop(0)"),
                 ("the beginning of a path is lost", 'f"{path}.{name}" if path else name', "name"),
-                ("no cell is excluded", "for cell in cells or ()", "for cell in ()"),
                 ("the traversal is recursive",
                  """\
             seen.add(id(cell))
@@ -296,10 +239,10 @@ LESSON = Lesson(
             children = [(f"{path}.{name}" if path else name, c) for name, c in cell._children()]
             todo.extend(reversed(children))""",
                  """\
-            cells = cells if type(cells) is dict else dict.fromkeys(cells or ())
-            cells[cell] = None; yield path, cell
+            yield path, cell
             for name, c in cell._children():
-                yield from c.cells_and_names(cells, f"{path}.{name}" if path else name)"""),
+                pairs = c.cells_and_names(f"{path}.{name}" if path else name)
+                yield from (p for p in pairs if not (id(p[1]) in seen or seen.add(id(p[1]))))"""),
             ),
         ),
     ),

@@ -1,5 +1,6 @@
 """Lesson 7: stochastic gradient descent, with momentum."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
@@ -10,10 +11,9 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Contract, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult
-from minispore.common import Parameter, Tensor
+from minispore.utils.arrays import Float32Array
 
-# The elements of each parameter.
-Values: TypeAlias = tuple[tuple[float, ...], ...]
+Values: TypeAlias = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Case:
     """A few steps of an optimizer.
 
     Attributes:
-        weights: The initial parameters.
-        gradients: The gradients of each step.
+        weights: The initial parameter.
+        gradients: The gradient of each step.
         rate: The learning rate.
         momentum: The momentum.
         dampening: The dampening.
@@ -41,7 +41,7 @@ class Case:
     dampens_first: bool = False
 
     def __str__(self) -> str:
-        text = f"learning_rate={self.rate:g}"
+        text = f"rate={self.rate:g}"
         for name in ("momentum", "dampening", "nesterov"):
             value: float = getattr(self, name)
             text += f", {name}={value}" if value else ""
@@ -51,58 +51,54 @@ class Case:
         label = "the gradient" if one else "the gradients"
         return f"{text}, {noun} {_format_values(self.weights)} and {label} {gradients}"
 
-    def optimizer(self, work: ModuleType) -> tuple[object, list[Parameter]]:
-        """Return the learner's optimizer and its parameters."""
-        parameters = [
-            Parameter(Tensor(np.array(weight, np.float32)), name=f"w{i}")
-            for i, weight in enumerate(self.weights)
-        ]
-        optimizer = work.SGD(
-            parameters,
-            self.rate,
-            momentum=self.momentum,
-            dampening=self.dampening,
-            nesterov=self.nesterov,
-        )
-        return optimizer, parameters
+    def steps(self, work: ModuleType) -> Iterator[tuple[Float32Array, Float32Array]]:
+        """Take the steps with the learner's `update`; yield the weights and gradient of each."""
+        w, v = (np.array(values, np.float32) for values in (self.weights, [0.0] * self.size))
+        settings = {"momentum": self.momentum, "dampening": self.dampening}
+        for number, gradient in enumerate(self.gradients):
+            g = np.array(gradient, np.float32)
+            numbers = {name: value for name, value in settings.items() if value}
+            flags = {"nesterov": self.nesterov, "is_first_step": number == 0}
+            work.update(w, g, v, self.rate, **numbers, **flags)
+            yield w, g
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return len(self.weights)
 
     def expected(self) -> list[Values]:
         """Return the weights after each step, computed naively, element by element."""
-        weights = [list(weight) for weight in self.weights]
-        velocity = [[0.0] * len(weight) for weight in self.weights]
+        weights, velocity = list(self.weights), [0.0] * self.size
         trajectory = list[Values]()
-        for number, gradients in enumerate(self.gradients):
-            for i, gradient in enumerate(gradients):
-                for j, g in enumerate(gradient):
-                    v = g
-                    if number or self.dampens_first:
-                        v = self.momentum * velocity[i][j] + (1 - self.dampening) * g
-                    velocity[i][j] = v
-                    step = g if not self.momentum else v
-                    if self.nesterov:
-                        step = g + self.momentum * v
-                    weights[i][j] += self.rate * (step if self.ascends else -step)
-            trajectory.append(tuple(map(tuple, weights)))
+        for number, gradient in enumerate(self.gradients):
+            for j, g in enumerate(gradient):
+                v = g
+                if number or self.dampens_first:
+                    v = self.momentum * velocity[j] + (1 - self.dampening) * g
+                velocity[j] = v
+                step = g if not self.momentum else v
+                if self.nesterov:
+                    step = g + self.momentum * v
+                weights[j] += self.rate * (step if self.ascends else -step)
+            trajectory.append(tuple(weights))
         return trajectory
 
 
 def _is_one(values: Values) -> bool:
     """Return whether there is only one number."""
-    return sum(map(len, values)) == 1
+    return len(values) == 1
 
 
 def _format_values(values: Values) -> str:
-    """Format a single number as such, and several numbers as a list for each parameter."""
-    parts = [", ".join(f"{value:g}" for value in elements) for elements in values]
-    if not _is_one(values):
-        parts = [f"[{part}]" for part in parts]
-    return " and ".join(parts)
+    """Format a single number as such, and several numbers as a list."""
+    text = ", ".join(f"{value:g}" for value in values)
+    return text if _is_one(values) else f"[{text}]"
 
 
 def cases(
     *,
     steps: int = 1,
-    several: bool = False,
     momentum: bool = False,
     dampening: bool = False,
     nesterov: bool = False,
@@ -111,11 +107,9 @@ def cases(
 ) -> st.SearchStrategy[Case]:
     """Generate short runs with numbers whose products are exact."""
     number = st.integers(-2, 2).map(float)
-    shapes = [(1,), (2,), (1, 1), (2, 1)] if several else [(1,)]
 
-    def with_shape(shape: tuple[int, ...]) -> st.SearchStrategy[Case]:
-        tuples = [st.tuples(*[number] * size) for size in shape]
-        values = st.tuples(*tuples)
+    def of_size(size: int) -> st.SearchStrategy[Case]:
+        values = st.tuples(*[number] * size)
         return st.builds(
             Case,
             values,
@@ -128,18 +122,14 @@ def cases(
             st.just(dampens_first),
         )
 
-    return st.one_of(list(map(with_shape, shapes)))
+    return of_size(1) | of_size(2)
 
 
 def _steps_are_correct(work: ModuleType, case: Case) -> None:
-    optimizer, parameters = case.optimizer(work)
-    assert callable(optimizer)
-    for number, (gradients, expected) in enumerate(
-        zip(case.gradients, case.expected(), strict=True), start=1
-    ):
-        optimizer(tuple(Tensor(np.array(gradient, np.float32)) for gradient in gradients))
-        actual = tuple(tuple(parameter.asnumpy().tolist()) for parameter in parameters)
-        if not all(map(np.allclose, actual, expected)):
+    pairs = zip(case.steps(work), case.expected(), strict=True)
+    for number, ((weights, _), expected) in enumerate(pairs, start=1):
+        actual = tuple(weights.tolist())
+        if not np.allclose(actual, expected):
             noun = "weight" if _is_one(expected) else "weights"
             verb = "was" if _is_one(expected) else "were"
             when = f" after step {number}" if len(case.gradients) > 1 else ""
@@ -150,15 +140,10 @@ def _steps_are_correct(work: ModuleType, case: Case) -> None:
 
 
 def _gradients_are_unchanged(work: ModuleType, case: Case) -> None:
-    optimizer, _ = case.optimizer(work)
-    assert callable(optimizer)
-    for gradients in case.gradients:
-        tensors = tuple(Tensor(np.array(gradient, np.float32)) for gradient in gradients)
-        optimizer(tensors)
-        actual = tuple(tuple(tensor.asnumpy().tolist()) for tensor in tensors)
-        if actual != gradients:
+    for (_, g), gradient in zip(case.steps(work), case.gradients, strict=True):
+        if (actual := tuple(g.tolist())) != gradient:
             raise WrongResult(
-                f"your step modified the gradient {_format_values(gradients)} in place, "
+                f"your step modified the gradient {_format_values(gradient)} in place, "
                 f"to {_format_values(actual)}"
             )
 
@@ -188,13 +173,9 @@ def _properties(*, ascends: bool = False, dampens_first: bool = False) -> tuple[
             runs(steps=3, momentum=True, nesterov=True), _steps_are_correct,
         ),
         Property(
-            "Each parameter has its own v.",
-            runs(steps=3, momentum=True, several=True), _steps_are_correct,
-        ),
-        Property(
             "The gradients are not modified.",
-            runs(several=True)
-            | runs(steps=2, momentum=True, several=True)
+            runs()
+            | runs(steps=2, momentum=True)
             | runs(steps=2, momentum=True, dampening=True)
             | runs(steps=2, momentum=True, nesterov=True),
             _gradients_are_unchanged,
@@ -205,50 +186,46 @@ def _properties(*, ascends: bool = False, dampens_first: bool = False) -> tuple[
 LESSON = Lesson(
     title="Stochastic gradient descent and momentum",
     exercise=CodeExercise(
-        module="minispore.nn.optim.sgd",
+        module="minispore._course.solutions.sgd",
         tasks={
-            "SGD._update": "With w, g, _, _, v = arrays, change the parameter w in place, as in "
-            "w -= …. Its gradient is g, after loss scale and weight decay, which you must not "
-            "modify. With rate, momentum, is_first_step = scalars, the momentum is 0 if there is "
-            "none. Otherwise v is the velocity, which contains zeros before the parameter's first "
-            "step. You need not use xp, which is numpy."
+            "update": "Change w as in w -= …, and do not modify g. With a momentum above 0, "
+            "v[...] = … changes v first: in the first step, before which v contains zeros, to g, "
+            "and then to momentum * v + (1 - dampening) * g. The step follows v or, with nesterov, "
+            "g + momentum * v."
         },
         properties=_properties(),
         contracts=(
             Contract(
-                "SGD._update",
+                "update",
                 "the step is added to w, to find a maximum.",
-                bugs("SGD._update", ("", "w -= xp", "w += xp")),
+                bugs("update", ("", "w -= rate", "w += rate")),
                 _properties(ascends=True),
             ),
             Contract(
-                "SGD._update",
+                "update",
                 "the first gradient is treated as each other one: it is added, dampened, to a v of "
                 "zeros.",
-                bugs("SGD._update", ("", "if is_first_step:", "if False:")),
+                bugs("update", ("", "g if is_first_step else ", "")),
                 _properties(dampens_first=True),
             ),
         ),
         bugs=bugs(
-            "SGD._update",
-            ("the sign of the step is wrong", "w -= xp", "w += xp"),
+            "update",
+            ("the sign of the step is wrong", "w -= rate", "w += rate"),
             ("the new weights are bound to a name, and the parameter is not changed",
-             "w -= xp.multiply(direction, rate, out=step)", "w = w - rate * direction"),
+             "w -= rate * direction", "w = w - rate * direction"),
             ("the gradient is overwritten by the step",
-             "xp.multiply(direction, rate, out=step)", "xp.multiply(direction, rate, out=g)"),
-            ("the first gradient is not stored", "xp.copyto(v, g)", "xp.copyto(v, 0.0)"),
-            ("each step is treated as the first one", "if is_first_step:", "if True:"),
-            ("v does not decay", "v *= momentum\n", "pass\n"),
+             "w -= rate * direction", "g[...] = rate * direction; w -= g"),
+            ("the first gradient is not stored", "g if is_first_step", "0.0 if is_first_step"),
+            ("each step is treated as the first one", "if is_first_step", "if True"),
+            ("v does not decay", "momentum * v + (1", "v + (1"),
             ("the gradient is multiplied by the dampening instead of 1 − dampening",
-             "1 - self.dampening", "self.dampening"),
-            ("the first gradient is dampened as well",
-             "xp.copyto(v, g)", "xp.copyto(v, g * (1 - self.dampening))"),
-            ("the gradient is missing in Nesterov's step", "direction += g\n", "pass\n"),
+             "1 - dampening", "dampening"),
+            ("the first gradient is dampened as well", "g if is_first_step else ", ""),
+            ("the gradient is missing in Nesterov's step",
+             "g + momentum * v if", "momentum * v if"),
             ("without momentum, the gradient counts twice",
              "direction = g\n", "direction = g if momentum else g + g\n"),
-            ("all parameters of a shape share one v",
-             "direction = g\n",
-             "direction, v = g, next(a._data for a in self.accum if a.shape == w.shape)\n"),
         ),
     ),
     hints="""
@@ -260,7 +237,7 @@ LESSON = Lesson(
 
         In the first step, if is_first_step, v[...] = g, whatever the dampening.
 
-        With self.nesterov, the step is rate * (g + momentum * v), with the new v. Without
+        With nesterov, the step is rate * (g + momentum * v), with the new v. Without
         momentum, v is not changed.
         """,
 )  # fmt: skip
