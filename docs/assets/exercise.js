@@ -4,9 +4,16 @@
 
 const FOLDER = "minispore-course";
 const PREFIX = `${FOLDER}/`; // of the names under which the browser stores the files
+const { host } = new URL(base, here);
+const DOWNLOADS = hypothesis.endsWith(".whl")
+  ? say(" The first check downloads Python, numpy and hypothesis, about 15 MB, from {host}.", { host })
+  : say(
+      " The first check downloads Python and numpy, about 15 MB, from {host}, and hypothesis from the Python package index.",
+      { host },
+    );
 const HOW =
   say("Solve it here, in your browser, or on your computer with the commands above.") +
-  say(" The first check downloads Python, about 15 MB.") +
+  DOWNLOADS +
   say(" Tab indents, Escape leaves the text, Ctrl+Enter checks it.");
 const STORED =
   say("Only this browser has your files and your progress.") +
@@ -56,6 +63,7 @@ function equipExercise(place) {
     () => act("start"),
   );
   const asked = { run, stop };
+  let hinted = 0; // without Python
   for (const part of [rest, text]) {
     part.addEventListener("input", () => {
       store({ [file]: whole() });
@@ -142,7 +150,10 @@ function equipExercise(place) {
     busy(asked, false);
     state.textContent = note;
     instead.hidden = !!ended || stopped;
-    if (!ended) return;
+    if (!ended) {
+      if (action === "hint" && !stopped) await hintWithoutPython();
+      return;
+    }
     const answer = JSON.parse(ended);
     if (answer.error) {
       state.textContent = answer.text;
@@ -166,6 +177,16 @@ function equipExercise(place) {
       element("a", { href, download: `${FOLDER}.zip` }).click();
     }
     refresh();
+  }
+
+  // Show the next hint, from a file of the site: Python, or hypothesis, could not be loaded.
+  async function hintWithoutPython() {
+    const answer = await fetch(new URL(`hints.${language}.json`, here)).catch(() => undefined);
+    if (!answer?.ok) return;
+    const hints = (await answer.json())[number];
+    const part = element("div", { className: "of-hint" });
+    output.append(part);
+    show(part, hints[Math.min(hinted++, hints.length - 1)]);
   }
 }
 

@@ -1,20 +1,27 @@
 """Exercises on the pages of the lessons: add the place of the editor, with the initial text.
 
-docs/assets/exercise.js puts the editor there. Where it cannot run, the page says what to do.
+docs/assets/exercise.js puts the editor there. Where it cannot run, the page says what to do. The
+hints are files of the site as well, for browsers that cannot load what the check needs.
 """
 
 import ast
+import json
 import re
 from collections.abc import Iterable
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from languages import SUFFIX, english, say
 
 from minispore._course import lessons
 from minispore._course.browser import initial_file
 from minispore._course.exercise import CodeExercise
-from minispore._course.translation import Language
+from minispore._course.translation import Language, translate
+
+# The tests use this file without mkdocs.
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 HEADING = '<h2 id="exercise"'
 MOST_LINES = 40  # that the editor shows at first, if the file has more
@@ -30,7 +37,7 @@ INSTEAD = (
 )
 
 
-class File(Protocol):
+class PageFile(Protocol):
     """The attributes of a mkdocs file that are used here."""
 
     src_uri: str
@@ -39,7 +46,26 @@ class File(Protocol):
 class Page(Protocol):
     """The attributes of a mkdocs page that are used here."""
 
-    file: File
+    file: PageFile
+
+
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
+    """Add the hints of all lessons in each language."""
+    from mkdocs.structure.files import File
+
+    for language in ("en", "zh"):
+        name = f"assets/hints.{language}.json"
+        files.append(File.generated(config, name, content=hints(language)))
+    return files
+
+
+def hints(language: Language) -> str:
+    """Return the hints by the number of their lesson, as JSON."""
+    each = {
+        number: [translate(hint, language) for hint in lessons.lesson(number).hint_list()]
+        for number in lessons.names()
+    }
+    return json.dumps(each, ensure_ascii=False)
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:

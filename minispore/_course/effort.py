@@ -86,7 +86,7 @@ def with_effort(page: str, number: int, language: Literal["en", "zh"] = "en") ->
 
     Examples:
         >>> with_effort("# Title\n\nText\n", 0).splitlines()[:3]
-        ['# Title', '', '*Reading 10 minutes*']
+        ['# Title', '', '*Reading 15 minutes*']
     """
     title, end, body = page.partition("\n\n")
     return f"{title}{end}*{effort(number).sentence(language)}*{end}{body}"

@@ -1,5 +1,6 @@
 """The place of the exercise on the page of a lesson."""
 
+import json
 from html.parser import HTMLParser
 from typing import Protocol, cast
 
@@ -8,7 +9,7 @@ import pytest
 from minispore._course import lessons
 from minispore._course.browser import initial_file
 from minispore._course.exercise import CodeExercise
-from minispore._course.translation import Language
+from minispore._course.translation import Language, translate
 from tests.helpers.scripts import SCRIPTS, load_script
 
 
@@ -18,6 +19,7 @@ class Builder(Protocol):
     MOST_LINES: int
 
     def with_exercise(self, html: str, number: int, page: str) -> str: ...
+    def hints(self, language: Language) -> str: ...
 
 
 builder = cast("Builder", load_script(SCRIPTS / "exercises.py"))
@@ -87,3 +89,13 @@ def _places(page: str) -> list[dict[str, str | None]]:
 def test_page_without_an_exercise_is_an_error() -> None:
     with pytest.raises(ValueError, match="substring not found"):
         builder.with_exercise("<h2>The idea</h2>", 1, "learn/01-graph.md")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_hints_without_python_are_those_of_the_lessons(language: Language) -> None:
+    found = json.loads(builder.hints(language))
+    assert found.keys() == {str(number) for number in lessons.names()}
+    for number, hints in found.items():
+        own = lessons.lesson(int(number)).hint_list()
+        assert hints == [translate(hint, language) for hint in own]
+        assert (hints == own) == (language == "en")

@@ -26,6 +26,7 @@ NEEDED: dict[object, dict[str, object]] = {
     cb.SummaryCollector: {"summary_dir": "summary"},
     cb.BestCheckpoint: {"monitor": "loss"},
     cb.CSVLogger: {"filename": "run.csv"},
+    cb.TimeLimit: {"duration": 60},
     Model: {"network": nn.Dense(1, 1)},
     SummaryRecord: {"log_dir": "summary"},
 }
