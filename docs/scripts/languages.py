@@ -37,7 +37,14 @@ DOCS = Path(__file__).parents[1]
 SUFFIX = ".zh.md"
 CHINESE = ".zh.html"
 # The pages that should have a translation.
-CHOSEN = ("index.md", "glossary.md", "howto/callbacks.md", "laws.md", "learn/*.md")
+CHOSEN = (
+    "index.md",
+    "coming-from.md",
+    "glossary.md",
+    "howto/callbacks.md",
+    "laws.md",
+    "learn/*.md",
+)
 # The Chinese words by the English ones: of hooks and the navigation, and of scripts.
 WORDS: dict[str, dict[str, str]] = json.loads((DOCS / "words.zh.json").read_text("utf-8"))
 
