@@ -1,6 +1,6 @@
 // The slides of a lesson, shown instead of the page if its address ends with `?slides`. A slide has a
 // heading, the sentences with bold words, at most one program and one picture, and folded notes: the
-// paragraphs. What does not fit goes to the next slide; a block that is still too tall scrolls.
+// paragraphs. A program without such a sentence has the one before it. What does not fit goes to the next slide; a block that is still too tall scrolls.
 
 const CODE = ".highlight:not(.printed)";
 const PICTURE = ".printed, .guess, .formula, figure, svg, img, iframe, .output, .exercise";
@@ -35,15 +35,18 @@ function put(slide, part) {
   slide.lastElementChild.before(part);
 }
 
+function putSentence(slide, sentence, className) {
+  const key = document.createElement("p");
+  key.className = className;
+  key.innerHTML = sentence;
+  put(slide, key);
+}
+
 /** Put the sentences with bold words, or all, on a slide, and the text into its notes. */
 function putText(slide, text, all) {
   for (const each of text.matches("ul, ol") ? text.querySelectorAll("li") : [text]) {
     for (const sentence of each.innerHTML.split(SENTENCES)) {
-      if (!all && !sentence.includes("<strong")) continue;
-      const key = document.createElement("p");
-      key.className = "key";
-      key.innerHTML = sentence;
-      put(slide, key);
+      if (all || sentence.includes("<strong")) putSentence(slide, sentence, "key");
     }
   }
   if (!all) slide.lastElementChild.append(text);
@@ -52,6 +55,7 @@ function putText(slide, text, all) {
 
 function makeSlides(article) {
   let slide;
+  let lead; // the sentence before the next program
   for (const each of article.querySelectorAll("details.guess")) each.open = true;
   for (const each of article.querySelectorAll("details.solution")) {
     each.replaceWith(...[...each.children].slice(1));
@@ -60,14 +64,19 @@ function makeSlides(article) {
     if (part.matches("h1, h2, h3")) slide = newSlide(article, part);
     else if (!slide || part.matches("script")) continue;
     else if (part.querySelector(".notebook")) part.remove();
-    else if (part.matches("p, ul, ol")) putText(slide, part, slide.firstChild.matches("h1, #in-short"));
-    else if (part.matches(`${WITH_CODE}, details.question`)) put(slide, part);
+    else if (part.matches("p, ul, ol")) {
+      lead = part.matches("p") ? part.innerHTML.split(SENTENCES).at(-1) : undefined;
+      putText(slide, part, slide.firstChild.matches("h1, #in-short"));
+    } else if (part.matches(`${WITH_CODE}, details.question`)) put(slide, part);
     else {
       const kind = [CODE, PICTURE].find((each) => part.matches(each));
       if (!kind) part.remove();
       else {
         const other = part.matches(".exercise") ? "*" : kind; // an editor needs the slide
         if (contentOf(slide).some((each) => each.matches(other))) slide = nextSlide(slide);
+        const isLed = contentOf(slide).some((each) => each.matches(".key"));
+        if (kind === CODE && lead && !isLed) putSentence(slide, lead, "key lead");
+        lead = undefined;
         put(slide, part);
       }
     }
@@ -101,8 +110,13 @@ function fit(slide) {
       part = part.previousElementSibling;
       moved[0].remove();
     }
+    const before = part.previousElementSibling;
     moved.unshift(part);
     part.remove();
+    if (before.matches(".lead")) {
+      moved.unshift(before);
+      before.remove();
+    }
   }
   if (contentOf(slide).length === 0) for (const each of moved.splice(0)) put(slide, each);
   shrink(slide, 0.7);

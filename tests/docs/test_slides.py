@@ -10,7 +10,8 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "docs" / "assets" / "slides.js"
 PAGE = """<article><h1>Lesson</h1><p>You learn it.</p><h2>Idea</h2>
 <p>Some text. A <strong>key</strong> is here. More text.</p><div class="highlight">x</div>
-<div class="admonition">Note</div><figure>y</figure><div class="highlight">z</div>
+<div class="admonition">Note</div><figure>y</figure><p>Text. A program:</p>
+<div class="highlight">z</div>
 <h2>Read next</h2><p>Text</p></article>
 <script src="slides.js"></script>"""
 NOTES = '<details class="notes"><summary>Notes</summary>'
@@ -18,8 +19,9 @@ SLIDES = (
     f'<section><h1>Lesson</h1><p class="key">You learn it.</p>{NOTES}</details></section>'
     '<section><h2>Idea</h2><p class="key">A <strong>key</strong> is here.</p>'
     f'<div class="highlight">x</div><figure>y</figure>{NOTES}'
-    "<p>Some text. A <strong>key</strong> is here. More text.</p></details></section>"
-    f'<section><h2>Idea</h2><div class="highlight">z</div>{NOTES}<p>Text</p></details></section>'
+    "<p>Some text. A <strong>key</strong> is here. More text.</p><p>Text. A program:</p>"
+    "</details></section>"
+    f'<section><h2>Idea</h2><p class="key lead">A program:</p><div class="highlight">z</div>{NOTES}<p>Text</p></details></section>'
 )
 
 
