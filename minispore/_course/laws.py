@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from io import StringIO
@@ -16,19 +16,28 @@ from minispore._course.source import Bug, mutated_text
 
 
 def break_law(
-    law: Callable[[], object], where: str, old: str, new: str, *, examples: int = 100
+    law: Callable[[], object],
+    where: str,
+    old: str,
+    new: str,
+    *,
+    others: Sequence[tuple[str, str]] = (),
+    examples: int = 100,
 ) -> None:
-    """Print the smallest counterexample to a law, without a bug and with it.
+    """Print the smallest counterexample to a law, without a bug and with it, and a score.
+
+    The score is the number of bugs that the law finds, of this one and the others.
 
     Args:
         law: A property, decorated with `given`.
         where: A function of the package, as "module:Class.method".
         old: The text to replace in it, which occurs once.
         new: The replacement.
+        others: Other bugs of the function, as pairs of a text and its replacement.
         examples: The number of examples.
 
     Raises:
-        ValueError: There is no such function, or the text does not occur exactly once.
+        ValueError: There is no such function, or a text does not occur exactly once.
 
     Examples:
         >>> from hypothesis import given
@@ -52,7 +61,18 @@ def break_law(
     none = f"no counterexample in {examples} examples"
     print("Without the bug:", counterexample(law) or none, sep="\n")
     with planted(where, old, new):
-        print("\nWith the bug:", counterexample(law) or none, sep="\n")
+        found = counterexample(law)
+    print("\nWith the bug:", found or none, sep="\n")
+    if others:
+        bugs = [(old, new), *others]
+        missed = [f"  {old} → {new}" for old, new in bugs if not _finds(law, where, old, new)]
+        score = f"\nOf {len(bugs)} bugs the law finds {len(bugs) - len(missed)}"
+        print(score + (", and not" if missed else "."), *missed, sep="\n")
+
+
+def _finds(law: Callable[[], object], where: str, old: str, new: str) -> bool:
+    with planted(where, old, new):
+        return bool(counterexample(law))
 
 
 def counterexample(law: Callable[[], object]) -> str:

@@ -1,6 +1,8 @@
 """The page of laws: each law holds, its bug breaks it, and its test is short."""
 
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -46,6 +48,36 @@ def test_law_holds_and_its_bug_breaks_it(fence: str) -> None:
     assert re.fullmatch(r"Without the bug:\nno counterexample in \d+ examples", without)
     assert with_bug.startswith("With the bug:\n")
     assert f"example: {name_of(fence)}(" in with_bug or f"case: {name_of(fence)}(" in with_bug
+    score = re.search(
+        r"\n\nOf 5 bugs the law finds (\d)(?:\.\n|, and not\n((?:  .* → .*\n)*))\Z", with_bug
+    )
+    assert score is not None
+    assert 2 <= int(score[1]) == 5 - (score[2] or "").count("\n")
+
+
+OTHERS = {
+    ("bits >>= 7", "bits >>= 8"): True,
+    ("value >> 7", "value >> 8"): True,
+    ("value <= 0x7F", "value < 0x7F"): False,  # a longer varint has the same value
+}
+
+
+@pytest.mark.parametrize("others", [[*OTHERS][:1], [*OTHERS][1:], [*OTHERS]])
+def test_score_counts_the_bugs_that_the_law_finds(others: list[tuple[str, str]]) -> None:
+    @given(value=st.integers(0, 2**20))
+    def is_read_again(value: int) -> None:
+        assert decode_varint(varint(value)) == value
+
+    with redirect_stdout(StringIO()) as printed:
+        break_law(is_read_again, VARINT, "value < 2**14", "value < 2**15", others=others)
+    missed = [f"  {old} → {new}" for old, new in others if not OTHERS[old, new]]
+    score = f"Of {1 + len(others)} bugs the law finds {1 + len(others) - len(missed)}"
+    expected = [score + (", and not" if missed else "."), *missed]
+    assert printed.getvalue().splitlines()[-len(expected) :] == expected
+
+
+def decode_varint(data: bytes) -> int:
+    return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(data))
 
 
 def test_there_are_ten_laws_whose_tests_have_at_most_15_lines() -> None:

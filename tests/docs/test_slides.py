@@ -21,7 +21,8 @@ SLIDES = (
     f'<div class="highlight">x</div><figure>y</figure>{NOTES}'
     "<p>Some text. A <strong>key</strong> is here. More text.</p><p>Text. A program:</p>"
     "</details></section>"
-    f'<section><h2>Idea</h2><p class="key lead">A program:</p><div class="highlight">z</div>{NOTES}<p>Text</p></details></section>'
+    '<section><h2>Idea</h2><p class="key lead">A program:</p><div class="highlight">z</div>'
+    f"{NOTES}<p>Text</p></details></section>"
 )
 
 

@@ -87,13 +87,11 @@ def test_every_link_leads_to_the_text_of_a_file(sources: ModuleType) -> None:
 
 
 def test_texts_are_the_files_of_the_package_and_the_examples(sources: ModuleType) -> None:
-    from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
-
-    config = MkDocsConfig()
+    config = pytest.importorskip("mkdocs.config.defaults").MkDocsConfig()
+    no_files = pytest.importorskip("mkdocs.structure.files").Files([])
     config["site_dir"] = "site"
     config["plugins"] = SimpleNamespace(_current_plugin="<test>")
-    added = {file.src_uri: file for file in sources.on_files(Files([]), config)}
+    added = {file.src_uri: file for file in sources.on_files(no_files, config)}
     for path in (PACKAGE / "nn" / "cell.py", ROOT / "examples" / "tutorial.py"):
         name = path.relative_to(ROOT).as_posix()
         assert added[f"source/{name}.txt"].content_string == path.read_text("utf-8")
