@@ -142,7 +142,7 @@ LESSON = Lesson(
         tasks={
             "emit": "As on the page.",
             "fit": "Create a state, and emit the events in the order of the grammar. Set "
-            "state.epoch and state.step, which count from 1, the steps anew in each epoch, and "
+            "state.epoch and state.step, which count from 1, the steps again in each epoch, and "
             "state.loss = step(*batch), the training step. After the steps of an epoch, set "
             "state.results to what validate() returns, unless there is none or a stop is "
             "requested; at the end of the epoch set them to None. Once a hook has set state.stop, "
