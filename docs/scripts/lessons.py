@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Protocol
 
 import laws
+import shrinks
 from hypothesis import settings
 from languages import DOCS, SUFFIX, below_title, english, say
 
@@ -168,8 +169,11 @@ def filled(markdown: str, name: str) -> str:
             program, file, lines = laws.program(match[2])
             space = dict[str, object](__name__="__main__")
             attributes += f' .law title="{file}" hl_lines="{lines}"'
-        printed = output(program, f"{name}, program {count}", space, match[3])
-        return f"``` {{ {attributes} }}\n{program}```{format_output(printed, asks=asks)}"
+        with shrinks.recorded() as searches:
+            printed = output(program, f"{name}, program {count}", space, match[3])
+        # The second search of a law is the one with its bug.
+        shown = shrinks.figure(searches[1]) if match[1] == "law" else ""
+        return f"``` {{ {attributes} }}\n{program}```{format_output(printed, asks=asks)}{shown}"
 
     def output(program: str, title: str, space: dict[str, object], recorded: str | None) -> str:
         try:

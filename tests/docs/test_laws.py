@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore._course import laws as course_laws
 from minispore._course.laws import break_law, planted
 from minispore._course.pages import printed_by
 from minispore.train.checkpoint.protobuf import varint
@@ -24,6 +25,7 @@ class Laws(Protocol):
 
 
 laws = cast("Laws", load_script(SCRIPTS / "laws.py"))
+shrinks = load_script(SCRIPTS / "shrinks.py")
 PAGE = (SCRIPTS.parent / "laws.md").read_text("utf-8")
 FENCES = re.findall(r"^```law\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 VARINT = "minispore.train.checkpoint.protobuf:varint"
@@ -78,6 +80,23 @@ def test_score_counts_the_bugs_that_the_law_finds(others: list[tuple[str, str]])
 
 def decode_varint(data: bytes) -> int:
     return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(data))
+
+
+def test_picture_shows_the_failing_cases_from_the_first_to_the_smallest() -> None:
+    @given(value=st.integers(0, 2**20))
+    def is_small(value: int) -> None:
+        assert value < 1000
+
+    before = course_laws.counterexample
+    with shrinks.recorded() as searches:
+        found = course_laws.counterexample(is_small)
+    assert course_laws.counterexample is before
+    (cases,) = searches
+    assert cases[-1] == "1000" == re.findall(r"value=(\d+)", found)[-1]
+    assert all(int(case) >= 1000 for case in cases)
+    drawn = shrinks.picture(cases)
+    assert f"{len(cases)} failing cases, from {cases[0]} to 1000" in drawn
+    assert drawn.count("<rect") == min(len(cases), shrinks.MOST_BARS)
 
 
 def test_there_are_ten_laws_whose_tests_have_at_most_15_lines() -> None:
