@@ -56,12 +56,12 @@ def read(number: int, language: Language) -> str:
 
 
 def sheet(number: int) -> str:
-    """Return the teacher's sheet of a lesson.
+    """Return the teacher's sheet of a lesson; in a file it has the drawings as images.
 
     Raises:
         CourseError: See `page_text`.
     """
-    return teacher_sheet(number)
+    return teacher_sheet(number, with_drawings=not sys.stdout.isatty())
 
 
 def notebook(folder: Path, number: int) -> str:

@@ -90,7 +90,7 @@ def _numbered(captions: str) -> str:
     return "\n".join(f"{i}. {caption}" for i, caption in enumerate(captions.splitlines(), 1))
 
 
-def terminal_text(page: str) -> str:
+def terminal_text(page: str, drawings: list[str] | None = None) -> str:
     r"""Return a page for a terminal: with what its programs print, without the site's Markdown.
 
     A drawing is shown as its description, a page as its title. The programs are run in turn, in an
@@ -98,6 +98,7 @@ def terminal_text(page: str) -> str:
 
     Args:
         page: The Markdown text of the page, with its quotes filled in.
+        drawings: A list to which the drawings are added, as SVG.
 
     Examples:
         >>> print(terminal_text("```python\nx = 1\nprint(x + x)\n```\n"))
@@ -116,6 +117,8 @@ def terminal_text(page: str) -> str:
 
     def run(match: re.Match[str]) -> str:
         text = printed_by(match[1], f"program {next(numbers)}", namespace)
+        if drawings is not None:
+            drawings.extend(drawing[0] for drawing in _DRAWING.finditer(text))
         printed = _PAGE.sub(_hint, _DRAWING.sub(_description, text)).rstrip()
         return f"{match[0]}\n\n```text\n{printed}\n```" if printed else match[0]
 

@@ -1,6 +1,7 @@
 """The teacher's sheet of a lesson, from its page and its exercise."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from pkgutil import get_data
 from textwrap import dedent
@@ -21,11 +22,15 @@ _RAISED = re.compile(r"\byour code raised \w")
 _SENTENCE = re.compile(r"(?<=[.?!:]) (?=[^a-z])")
 
 
-def sheet(number: int) -> str:
+def sheet(number: int, *, with_drawings: bool = False) -> str:
     """Return the sheet of a lesson as Markdown.
 
     It has the goal, what to write on the board, typical mistakes with the question that reveals
     each, questions with answers, homework, and a solution of the page's last exercise.
+
+    Args:
+        number: The number of the lesson.
+        with_drawings: Whether drawings are images, and not only descriptions.
 
     Raises:
         CourseError: See `page_text`.
@@ -35,7 +40,11 @@ def sheet(number: int) -> str:
     goal = re.split(r"(?<=\.)\s", page.split("\n\n")[1])[0]
     idea, summary = (plain_markdown(_section(page, name)) for name in ("The idea", "In short"))
     board = ["\n".join(f"- {sentence}" for sentence in key_sentences(idea)), *_BOARD.findall(idea)]
-    board += [text for text in _BOARD.findall(terminal_text(page)) if "[A drawing]" in text]
+    drawings: list[str] = []
+    board += [
+        text for text in _BOARD.findall(terminal_text(page, drawings)) if "[A drawing]" in text
+    ]
+    board += map(_image, drawings if with_drawings else ())
     parts = [
         f"# Lesson {number}: {title}\n\n{plain_markdown(goal)}",
         "## On the board\n\n" + "\n\n".join(board),
@@ -48,6 +57,13 @@ def sheet(number: int) -> str:
         task = plain_markdown(_PROGRAM.sub("", _section(page, "Go further"))).strip()
         parts.append(f"## Go further\n\n{task} A solution:\n\n```python\n{solution}```")
     return "\n\n".join(parts)
+
+
+def _image(drawing: str) -> str:
+    """Return a drawing as a Markdown image that needs no other file."""
+    title = re.search(r"<title>(.*?)</title>", drawing)
+    data = b64encode(drawing.encode()).decode()
+    return f"![{title[1] if title else ''}](data:image/svg+xml;base64,{data})"
 
 
 def further_solutions() -> dict[int, str]:

@@ -1,6 +1,7 @@
 """The teacher's sheet: it takes what the page and the exercise contain."""
 
 import re
+from base64 import b64decode
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_sheet_has_each_bug_and_each_question(number: int) -> None:
     assert len(parts["In short"]) > 60
     assert len(parts["On the board"]) > 60
     assert "](" not in text.replace("](http", "")
+
+
+def test_sheet_of_a_file_has_the_drawings_of_the_page() -> None:
+    text, illustrated = sheet(3), sheet(3, with_drawings=True)
+    images = re.findall(r"!\[(.*)\]\(data:image/svg\+xml;base64,(.*)\)\n\n?", illustrated)
+    assert text.count("[A drawing]") == len(images) > 0
+    for title, data in images:
+        assert f"[A drawing] {title}\n" in text
+        assert b64decode(data).startswith(b"<svg")
+    assert re.sub(r"!\[.*\]\(data:.*\)\n\n", "", illustrated) == text
 
 
 def test_sentences_of_programs_and_formulas_are_no_key_sentences() -> None:
