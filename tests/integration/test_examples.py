@@ -104,7 +104,10 @@ def check_resume(printed: str, folder: Path) -> None:
     whole, killed, resumed, end = (part.splitlines() for part in printed.split("\n\n"))
     assert len(whole) == 1 + 8
     assert killed[1:6] == whole[1:6]
-    assert killed[-2:] == [f"its exit status is {-signal.SIGKILL}", "it left backup.ckpt"]
+    assert killed[-2:] == [
+        f"its exit status is {-signal.SIGKILL}",
+        "it left backup-previous.ckpt, backup.ckpt",
+    ]
     assert resumed[1:] == whole[5:]
     assert end == ["The losses are the same, and the networks are, byte for byte."]
     one, other = (folder / name / "network.ckpt" for name in ("whole", "killed"))

@@ -120,7 +120,7 @@ REFUSED: dict[str, list[tuple[st.SearchStrategy[object], type[Exception], str]]]
     "eval_indexes": [
         (
             st.lists(st.integers(), max_size=2)
-            | st.lists(st.integers(), min_size=4)
+            | st.lists(st.integers(-99, 99), min_size=4, max_size=9)
             | st.sampled_from([(0, 1, 2), "abc", [0.0, 1, 2], [True, 1, 2], {0: 1}, 3]),
             ValueError,
             "must be None or a list of three int, but got {value!r}.",

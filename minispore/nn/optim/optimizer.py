@@ -392,11 +392,12 @@ class Tiles:
         xp = device_namespace(x)
         row = prod(x.shape[1:])
         # On a device, a tile would not stay in a cache, and each tile costs kernel launches.
-        tile = min(TILE, prod(x.shape)) if is_host(x) else prod(x.shape)
+        tile = TILE if is_host(x) else prod(x.shape)
         count = max(1, tile // max(1, row))
+        size = max(min(tile, prod(x.shape)), row)
         scratch = self._scratch.get(x.dtype)
-        if scratch is None or scratch.shape[1] < max(tile, row):
-            scratch = self._scratch[x.dtype] = xp.empty((2, max(tile, row)), x.dtype)
+        if scratch is None or scratch.shape[1] < size:
+            scratch = self._scratch[x.dtype] = xp.empty((2, size), x.dtype)
         for start in range(0, x.shape[0], count):
             shape = (min(count, x.shape[0] - start), *x.shape[1:])
             yield Tile(
