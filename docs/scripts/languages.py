@@ -61,7 +61,7 @@ PARTS = {
     "table row": re.compile(r"^ *(\|)", flags=re.MULTILINE),
 }
 LINK = re.compile(r'(<a\b[^>]*?\bhref=")([^":?#]+)([?#][^"]*)?"')
-REFERENCE = re.compile(r'(<a class="autorefs autorefs-internal")')
+REFERENCE = '<a class="autorefs autorefs-internal"'
 ALTERNATE = re.compile(r'<link rel="alternate" (href="[^"]*" hreflang="[^"]*">)')
 
 
@@ -238,7 +238,7 @@ def on_post_page(output: str, page: "Page", **_: object) -> str:
         for word in ("Dark", "Light", "Permanent link"):
             output = output.replace(f'="{word}"', f'="{say(word, name)}"')
         # The links to the reference, which is English, have been made only now.
-        output = REFERENCE.sub(r'\1 hreflang="en"', output)
+        output = output.replace(REFERENCE, f'{REFERENCE} hreflang="en"')
     if not (DOCS / translation(english(name))).is_file():
         return ALTERNATE.sub("", output)
     # With a space: the theme's script would look for a sitemap next to each of these pages.

@@ -172,8 +172,8 @@ def filled(markdown: str, name: str) -> str:
         with shrinks.recorded() as searches:
             printed = output(program, f"{name}, program {count}", space, match[3])
         # The second search of a law is the one with its bug.
-        shown = shrinks.figure(searches[1]) if match[1] == "law" else ""
-        return f"``` {{ {attributes} }}\n{program}```{format_output(printed, asks=asks)}{shown}"
+        figure = shrinks.figure(searches[1]) if match[1] == "law" else ""
+        return f"``` {{ {attributes} }}\n{program}```{format_output(printed, asks=asks)}{figure}"
 
     def output(program: str, title: str, space: dict[str, object], recorded: str | None) -> str:
         try:

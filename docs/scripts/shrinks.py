@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+from pictures import box
+
 from minispore._course import laws
 from minispore.drawing import _svg as svg
 
@@ -64,18 +66,9 @@ def picture(cases: list[str]) -> str:
     parts: list[str] = []
     for place, i in enumerate(chosen):
         height = HEIGHT * math.log(1 + len(cases[i])) / longest
-        colours = svg.colour_attributes("gradient" if i == last else "", "stroke", "fill")
-        parts.append(
-            svg.tag(
-                "rect",
-                x=round(step * place, 1),
-                y=round(16 + HEIGHT - height, 1),
-                width=round(step - 2, 1),
-                height=round(height, 1),
-                fill_opacity=0.35,
-                **colours,
-            )
-        )
+        kind = "gradient" if i == last else ""
+        corner = round(step * place, 1), round(16 + HEIGHT - height, 1)
+        parts.append(box(*corner, round(step - 2, 1), round(height, 1), kind, strong=True))
     first, smallest = shortened(cases[0]), shortened(cases[last])
     parts.insert(0, svg.write(0, 12, first, SIZE, text_anchor="start"))
     below = svg.write(0, HEIGHT + 32, smallest, SIZE, "gradient", text_anchor="start")

@@ -64,9 +64,9 @@ def break_law(
         found = counterexample(law)
     print("\nWith the bug:", found or none, sep="\n")
     if others:
-        bugs = [(old, new), *others]
-        missed = [f"  {old} → {new}" for old, new in bugs if not _finds(law, where, old, new)]
-        score = f"\nOf {len(bugs)} bugs the law finds {len(bugs) - len(missed)}"
+        finds = {(old, new): bool(found)} | {bug: _finds(law, where, *bug) for bug in others}
+        missed = [f"  {old} → {new}" for (old, new), is_found in finds.items() if not is_found]
+        score = f"\nOf {len(finds)} bugs the law finds {len(finds) - len(missed)}"
         print(score + (", and not" if missed else "."), *missed, sep="\n")
 
 

@@ -140,8 +140,9 @@ def addn(x: Sequence[Tensor]) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.addn`.
     """
-    tensors = [item for item in as_items(x) or () if isinstance(item, Tensor)]
-    if as_items(x) is None or len(tensors) < len(x):
+    items = as_items(x)
+    tensors = [item for item in items or () if isinstance(item, Tensor)]
+    if items is None or len(tensors) < len(items):
         raise type_error(x, "x", "be a tuple or list of tensors")
     if not tensors:
         raise value_error(x, "x", "have at least one tensor")
