@@ -57,12 +57,12 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def programs(session: nox.Session) -> None:
-    """Run the lessons' programs in Chromium with the release of Pyodide in a folder.
+    """Run the programs of the pages in browsers with the release of Pyodide in a folder.
 
     `nox -s programs -- FOLDER`. PYODIDE_HYPOTHESIS is the location of hypothesis, if the release is
     for another version of Python.
     """
-    session.install("-e", ".[docs]", "playwright>=1.55")
+    session.install("-e", ".[docs]", "playwright>=1.57")
     folder = Path(session.create_tmp()).resolve() / "site"
     options = {"NO_MKDOCS_2_WARNING": "1", "PYODIDE_BASE": "pyodide/"}
     session.run("mkdocs", "build", "--quiet", "--site-dir", str(folder), env=options)

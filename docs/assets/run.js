@@ -8,6 +8,7 @@ const here = document.currentScript.src;
 const programs = [];
 // The words of the page's language by the English ones, which docs/scripts/languages.py puts on the page.
 const words = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
+const BAR = /\s*[^\r\n|]*\d%\|[^|\n]*\|[^\r\n]*?(?:it\/s|s\/it)\]\n*/g; // a progress bar, as in docs/scripts/lessons.py
 const starters = []; // the buttons that need Python
 let worker; // none before the first click, nor after an endless loop was stopped
 let running; // what Python does now: where its output and its state are shown, and what is called at the end
@@ -195,6 +196,6 @@ function show(output, printed) {
   const shown = element(picture ? "figure" : page ? "iframe" : "pre", { className: "printed" });
   if (picture) shown.innerHTML = printed;
   else if (page) Object.assign(shown, { title: say("The printed page"), srcdoc: printed });
-  else shown.append(element("code", { textContent: printed.trimEnd() }));
+  else shown.append(element("code", { textContent: printed.replace(BAR, "\n").replace(/^\n+/, "").trimEnd() }));
   output.replaceChildren(shown);
 }

@@ -47,6 +47,7 @@ TABLES_OF_LESSONS = ("learn/index.md", "learn/teaching.md")
 MAP_ROW = re.compile(r"^\| (\d+) \| \*?\[.*?\]\((.*?)\)\*? \| ([\d, ]*\d) \|", flags=re.MULTILINE)
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 BAR = re.compile(r"\s*[^\r\n|]*\d%\|[^|\n]*\|[^\r\n]*?(?:it/s|s/it)\]\n*")
+PROCESSES = re.compile(r"python_multiprocessing=True|SendStat\(")
 FENCE = re.compile(
     r"^```(source|law|python)\n(.*?)^```$(?:\n\n```printed\n(.*?)^```$)?",
     flags=re.MULTILINE | re.DOTALL,
@@ -162,7 +163,7 @@ def filled(markdown: str, name: str) -> str:
             return source(match[2])
         count += 1
         # A reader's browser has no other libraries than numpy, and no processes.
-        is_portable = match[3] is None and "python_multiprocessing=True" not in match[2]
+        is_portable = match[3] is None and not PROCESSES.search(match[2])
         attributes = ".python .program" if is_portable else ".python"
         program, space = match[2], namespace
         if match[1] == "law":

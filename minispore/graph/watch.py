@@ -110,7 +110,12 @@ def _is_generated(frame: FrameType) -> bool:
 
 
 def _is_library(frame: FrameType) -> bool:
-    """Return whether a frame runs code of numpy or of Python itself, without site-packages."""
+    """Return whether a frame runs code of numpy or of Python itself, without site-packages.
+
+    What `abc` calls for an `isinstance` counts as that of Python.
+    """
+    if frame.f_back is not None and frame.f_back.f_globals.get("__name__") == "abc":
+        return True
     top, file = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
     if top not in sys.stdlib_module_names:
         return file.startswith(_NUMPY)

@@ -11,7 +11,8 @@ import sys
 import threading
 import tracemalloc
 import weakref
-from collections.abc import Callable, Iterator
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache, partial
@@ -1022,6 +1023,24 @@ def test_code_of_a_package_above_is_judged_as_a_programs() -> None:
     f, x = ms.jit(network), Tensor(np.ones((2, 1, 28, 28), np.float32))
     assert [bits(f(x)) for _ in range(4)] == 4 * [bits(network(x))]
     assert ms.graph_info(f).replayed == 1
+
+
+class Asked(ABCMeta):
+    """As that of Pyodide's proxies: it has Python code for `isinstance`."""
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return super().__subclasscheck__(subclass)
+
+
+class Proxy(MutableMapping[str, int], metaclass=Asked):
+    """`isinstance(x, Mapping)` asks it, since it is a subclass of `Mapping`."""
+
+
+def test_code_that_isinstance_runs_is_no_part_of_a_step() -> None:
+    Mapping.register(type("New", (), {}))  # what earlier calls have found is forgotten
+    names = next(iter(NETWORKS)), next(iter(LOSSES)), next(iter(OPTIMIZERS))
+    info = Training(*names).run(["five steps"] * 2, ms.GRAPH_MODE)
+    assert (info.observed, info.captured, info.replayed, info.eager) == (1, 2, 7, 0), str(info)
 
 
 @pytest.mark.parametrize("scenario", REASONS, ids=lambda scenario: scenario.__name__)

@@ -153,20 +153,24 @@ class Big:
             return f"a sum of {self.width} operations on one input"
         return f"{chain} that each use their operand twice" if self.twice else chain
 
-    def ends(self) -> tuple[Node, Node]:
-        """Return the input and the output."""
-        first = Node()
-        chains = list[Node]()
+    def nodes(self) -> list[Node]:
+        """Return the nodes, from the input to the output.
+
+        While the list holds them, none is freed by the next one: WebAssembly's stack is too small
+        for freeing a whole chain at once.
+        """
+        nodes, ends = [Node()], list[Node]()
         for _ in range(self.width):
-            node = first
+            node = nodes[0]
             for _ in range(self.length):
                 node = Node([node] * (1 + self.twice))
-            chains.append(node)
-        return first, Node(chains)
+                nodes.append(node)
+            ends.append(node)
+        return [*nodes, Node(ends)]
 
 
 def _takes_linear_time(work: ModuleType, big: Big) -> None:
-    first, last = big.ends()
+    nodes = big.nodes()
 
     def one(gradient: int) -> int:
         return gradient
@@ -174,8 +178,8 @@ def _takes_linear_time(work: ModuleType, big: Big) -> None:
     def edges(node: Node) -> list[tuple[Node | None, Callable[[int], int]]]:
         return [(parent, one) for parent in node.parents]
 
-    gradients = work.backward_pass([(last, 1)], edges)
-    expect(_SUBJECT, gradients[first.number], big.width * (1 + big.twice) ** big.length)
+    gradients = work.backward_pass([(nodes[-1], 1)], edges)
+    expect(_SUBJECT, gradients[nodes[0].number], big.width * (1 + big.twice) ** big.length)
 
 
 LESSON = Lesson(

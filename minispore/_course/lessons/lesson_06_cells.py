@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -162,13 +163,14 @@ def _root(objects: dict[str, object]) -> _Traversable:
 
 
 def _supports_depth(work: ModuleType, depth: int) -> None:
-    net = work.Cell()
-    net.weight = Parameter(Tensor(1.0))
-    for _ in range(depth - 1):
-        inner, net = net, work.Cell()
-        net.a = inner
+    # While the list holds them, none is freed by the next one: WebAssembly's stack is too small for
+    # freeing 3000 nested cells at once.
+    cells = [work.Cell() for _ in range(depth)]
+    cells[0].weight = Parameter(Tensor(1.0))
+    for inner, outer in pairwise(cells):
+        outer.a = inner
     path = "a." * (depth - 1) + "weight"
-    result = [name for name, _ in net.parameters_and_names()]
+    result = [name for name, _ in cells[-1].parameters_and_names()]
     if result != [path]:
         raise WrongResult(
             f"your {_PARAMETERS} did not find the one parameter, in the innermost cell"
