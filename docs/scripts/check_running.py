@@ -545,9 +545,12 @@ def main() -> int:
             for name in pages(site):
                 page = browser.new_page()
                 page.goto(f"{origin}/{name}.html")
-                errors, changed = run_page(page)
-                if (number := numbers.get(Path(name).name)) is not None:
-                    errors += check_verdicts(page, number)
+                try:
+                    errors, changed = run_page(page)
+                    if (number := numbers.get(Path(name).name)) is not None:
+                        errors += check_verdicts(page, number)
+                except (AssertionError, Error) as error:
+                    errors, changed = [str(error)[:300]], []
                 page.close()
                 failed += errors
                 note = f", other words: {changed}" if changed else ""

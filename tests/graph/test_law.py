@@ -12,7 +12,7 @@ import threading
 import tracemalloc
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache, partial
@@ -1037,7 +1037,7 @@ class Proxy(MutableMapping[str, int], metaclass=Asked):
 
 
 def test_code_that_isinstance_runs_is_no_part_of_a_step() -> None:
-    Mapping.register(type("New", (), {}))  # what earlier calls have found is forgotten
+    Proxy.register(type("New", (), {}))  # what earlier calls have found is forgotten
     names = next(iter(NETWORKS)), next(iter(LOSSES)), next(iter(OPTIMIZERS))
     info = Training(*names).run(["five steps"] * 2, ms.GRAPH_MODE)
     assert (info.observed, info.captured, info.replayed, info.eager) == (1, 2, 7, 0), str(info)
