@@ -54,8 +54,8 @@ onmessage = async ({ data }) => {
     }
     postMessage(data.request ? answered(pyodide, data) : await ran(pyodide, run, data));
   } catch (error) {
-    const ended = ["Python ended: {error}. The next run starts it again.", { error: error.message }];
-    postMessage({ lost: error.texts ?? ended });
+    const end = failure("Python ended: {error}. The next run starts it again.", { error: error.message });
+    postMessage({ lost: (error.texts ? error : end).texts });
   }
 };
 
