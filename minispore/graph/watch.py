@@ -37,6 +37,9 @@ _NUMPY: Final = join(dirname(np.__file__), "")
 # Functions written in Python that depend on their arguments and on guarded attributes only, though
 # their instructions do not show it.
 _PURE_CODE: Final = frozenset([enum_property.__get__.__code__])
+# Python's modules that call others' code for the package: `isinstance` may ask any class, and an
+# import any finder.
+_CALL_ANY: Final = ("abc", "importlib._bootstrap")
 
 
 def in_package(code: CodeType) -> bool:
@@ -87,7 +90,7 @@ class Watch:
         code = frame.f_code
         if in_package(code) or _is_generated(frame):
             self.package.add(code)
-        elif code in _PURE_CODE or (_is_library(frame) and _is_called_by_package(frame)):
+        elif code in _PURE_CODE or _is_for_package(frame):
             self.library.add(code)
         else:
             self.other.add(code)
@@ -110,12 +113,7 @@ def _is_generated(frame: FrameType) -> bool:
 
 
 def _is_library(frame: FrameType) -> bool:
-    """Return whether a frame runs code of numpy or of Python itself, without site-packages.
-
-    What `abc` calls for an `isinstance` counts as that of Python.
-    """
-    if frame.f_back is not None and frame.f_back.f_globals.get("__name__") == "abc":
-        return True
+    """Return whether a frame runs code of numpy or of Python itself, without site-packages."""
     top, file = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
     if top not in sys.stdlib_module_names:
         return file.startswith(_NUMPY)
@@ -124,8 +122,11 @@ def _is_library(frame: FrameType) -> bool:
     return file.startswith("<frozen ") or str(frame.f_globals.get("__file__")).startswith(places)
 
 
-def _is_called_by_package(frame: FrameType) -> bool:
-    caller = frame.f_back
-    while caller is not None and _is_library(caller):
+def _is_for_package(frame: FrameType) -> bool:
+    """Return whether a frame runs code of a library that the package calls."""
+    is_library, caller = _is_library(frame), frame.f_back
+    while caller is not None and not in_package(caller.f_code):
+        calls_any = caller.f_globals.get("__name__") in _CALL_ANY
+        is_library = _is_library(caller) and (is_library or calls_any)
         caller = caller.f_back
-    return caller is not None and in_package(caller.f_code)
+    return is_library and caller is not None

@@ -44,6 +44,8 @@ from minispore.engine.graph import in_record_block, is_recording, record
 from minispore.graph import cache, capture, plan
 from minispore.graph.guards import Guards
 from minispore.graph.tape import Tape
+from minispore.graph.watch import Watch
+from minispore.utils import facade
 from minispore.utils.checks import as_items
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
 from tests.helpers.replays import needs_replays
@@ -1025,10 +1027,18 @@ def test_code_of_a_package_above_is_judged_as_a_programs() -> None:
     assert ms.graph_info(f).replayed == 1
 
 
+asked_for: list[type] = []
+
+
+def note(subclass: type) -> None:
+    asked_for.append(subclass)
+
+
 class Asked(ABCMeta):
     """As that of Pyodide's proxies: it has Python code for `isinstance`."""
 
     def __subclasscheck__(cls, subclass: type) -> bool:
+        note(subclass)
         return super().__subclasscheck__(subclass)
 
 
@@ -1041,6 +1051,29 @@ def test_code_that_isinstance_runs_is_no_part_of_a_step() -> None:
     names = next(iter(NETWORKS)), next(iter(LOSSES)), next(iter(OPTIMIZERS))
     info = Training(*names).run(["five steps"] * 2, ms.GRAPH_MODE)
     assert (info.observed, info.captured, info.replayed, info.eager) == (1, 2, 7, 0), str(info)
+    assert asked_for
+
+
+class Finder:
+    """Such as pytest's, and those of editable installations."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        note(type(name))
+
+
+def test_finder_that_the_packages_import_asks_is_no_part_of_a_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(tmp_path, "imported_in_a_step.py").write_text("value = 1", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "imported_in_a_step", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    import_name: Any = facade._import
+    watch = Watch(Tape())
+    watch.start()
+    import_name("minispore", "imported_in_a_step", "value")
+    watch.stop()
+    assert {Finder.find_spec.__code__, note.__code__} <= watch.library - watch.other
 
 
 @pytest.mark.parametrize("scenario", REASONS, ids=lambda scenario: scenario.__name__)
