@@ -3,12 +3,12 @@
 // the page. Without this script the page shows what was printed when it was built. The exercise of
 // a lesson, in exercise.js, and the callback playground use the same Python.
 
-const { base, hypothesis } = document.currentScript.dataset;
+const { base, hypothesis, bar } = document.currentScript.dataset;
 const here = document.currentScript.src;
 const programs = [];
 // The words of the page's language by the English ones, which docs/scripts/languages.py puts on the page.
 const words = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
-const BAR = /\s*[^\r\n|]*\d%\|[^|\n]*\|[^\r\n]*?(?:it\/s|s\/it)\]\n*/g; // a progress bar, as in docs/scripts/lessons.py
+const BAR = new RegExp(bar, "g"); // a progress bar, which the built pages do not show either
 const starters = []; // the buttons that need Python
 let worker; // none before the first click, nor after an endless loop was stopped
 let running; // what Python does now: where its output and its state are shown, and what is called at the end

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from lessons import BAR
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -43,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, **_: object) -> str:
     """Add the scripts to a page that contains programs or an exercise."""
-    options: dict[str, str] = config.extra["pyodide"]
+    options: dict[str, str] = config.extra["pyodide"] | {"bar": BAR.pattern}
     data = " ".join(f'data-{key}="{escape(value)}"' for key, value in options.items())
     scripts = [
         f'<script defer src="{get_relative_url(script, page.url)}" {data}></script>'
